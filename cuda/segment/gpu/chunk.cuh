@@ -257,8 +257,7 @@ sg_step_link (const SgChunk &chunk, unsigned *at, unsigned *to)
 }
 
 /* Finds the last positions to which the links of the thread's cells lead, sg_none for cells with a seed. The walks
- * run at once, because each step waits for the one before. Each stores how far it has come: so the paths of all cells
- * get twice as short with each step, and a chain of a hundred cells takes few. */
+ * run at once, because each step waits for the one before. */
 __device__ __forceinline__ void
 sg_walk_links (const SgChunk &chunk, unsigned free, unsigned (&at)[sg_thread_rows])
 {
@@ -273,14 +272,13 @@ sg_walk_links (const SgChunk &chunk, unsigned free, unsigned (&at)[sg_thread_row
   while (again) {
     again = false;
 #pragma unroll
-    for (int k = 0; k < sg_thread_rows; k++) {
-      const bool goes_on = sg_step_link (chunk, at + k, to + k);
-
-      if ((free >> k & 1) && at[k] != sg_own_row (k) * 32 + threadIdx.x % 32)
-        sg_poke (chunk.to + sg_own_row (k) * 32 + threadIdx.x % 32, at[k]);
-      again |= goes_on;
-    }
+    for (int k = 0; k < sg_thread_rows; k++)
+      again |= sg_step_link (chunk, at + k, to + k);
   }
+#pragma unroll
+  for (int k = 0; k < sg_thread_rows; k++)
+    if ((free >> k & 1) && at[k] != sg_own_row (k) * 32 + threadIdx.x % 32)
+      sg_poke (chunk.to + sg_own_row (k) * 32 + threadIdx.x % 32, at[k]);
 }
 
 /* Returns the sums of the cell at a position, whose colour is p, and of the chunk's cells that have joined it. */
@@ -364,6 +362,7 @@ sg_join_chunk (const SgWork &work, const SgChunk &chunk, SgBlock *block)
   }
   free = sg_link_cells (work, chunk, cell);
   sg_walk_links (chunk, free, end);
+  __syncthreads (); /* the sums of warps that have ended would slow the walks of the others down */
 #pragma unroll
   for (int k = 0; k < sg_thread_rows; k++) {
     const unsigned at = sg_own_row (k) * 32 + lane, p = free >> k & 1 ? work.after.p[cell[k]] : 0;

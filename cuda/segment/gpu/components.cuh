@@ -186,10 +186,11 @@ sg_join_locals (const SgWork &work, Team &team, const SgLocals &l)
   for (unsigned i = team.first (); i < n; i += team.step ()) {
     const unsigned root = sg_root_mixed (l.parent, i);
 
-    if (root != i) {
-      l.parent[i] = sg_mix (root);
+    if (root == i)
+      continue;
+    sg_poke (l.parent + i, sg_mix (root));
+    if (l.cell[i] < sg_peek (l.cell + root))
       atomicMin (l.cell + root, l.cell[i]);
-    }
   }
   team.barrier ();
 }
@@ -230,7 +231,8 @@ sg_add_locals (const SgWork &work, Team &team, SgBlock *block, const SgLocals &l
 
   for (unsigned i = team.first (); i - threadIdx.x % 32 < n; i += team.step ()) {
     const unsigned root = i < n ? sg_unmix (l.parent[i]) : sg_none, to = i < n ? l.cell[root] : 0;
-    const unsigned c = root >= team.from && root < team.to ? work.local_list[i] : to;
+    const bool adds = root >= team.from && root < team.to;
+    const unsigned c = !adds ? to : root == i ? work.local_list[i] : l.cell[i];
 
     sg_add_record (block->sums, work.record, c != to, to, sg_record_if (work.record, c != to, c));
   }

@@ -25,13 +25,14 @@ struct SgMerge {
   unsigned min_cells, limit; /* of step 9: M, then L; both are 0 in merging by mean */
 };
 
-/* Returns whether two regions may join by mean, or by cost. The smaller of the two then picks the other. */
+/* Returns whether two regions may join by mean, or by cost. The smaller of the two then picks the other. In growth only
+ * regions without a seed pick, whatever they touch. */
 __device__ __forceinline__ bool
 sg_may_join (const SgWork &work, const SgMerge &m, unsigned p, unsigned q, bool both_old, unsigned cells, unsigned cost)
 {
   if (m.limit)
     return cost < m.limit;
-  return m.min_cells == 0 && !both_old && sg_near (p, q, work.merge[31 - __clz ((int) cells)] >> m.shift);
+  return m.min_cells == 0 && !m.grows && !both_old && sg_near (p, q, work.merge[31 - __clz ((int) cells)] >> m.shift);
 }
 
 /* Raises the threshold of step 8 after a round of it. Returns false if it applies in full already. */
@@ -69,7 +70,7 @@ struct SgLocal {
   unsigned *mean;                   /* colour and flags */
   unsigned *link;                   /* number of the region that it has joined, or its own; << 16 the round in which
                                      * it joined or was joined by others */
-  unsigned *best;                   /* what sg_local_key returns; sg_none: no pick */
+  unsigned *best;                   /* cost << sg_local_bits | number of the partner; sg_none: no pick */
   unsigned *cells, *luma, *cb, *cr; /* cells: with sg_old_bit if the region continues old ones */
   unsigned *table;                  /* edges seen in this round */
   unsigned *edge, *spare;           /* two 16-bit numbers, 0: removed; room for as many */
@@ -79,9 +80,8 @@ struct SgLocal {
 constexpr unsigned sg_old_bit = 1u << 30;
 /* sg_free_mean: the region has no seed */
 constexpr unsigned sg_color_bits = 0xffffff, sg_old_mean = 1u << 24, sg_small_mean = 1u << 25, sg_free_mean = 1u << 26;
-/* The most regions in merging, where a cost has 19 bits, and in growth, where a distance is at most 9 * 255^2. */
-constexpr unsigned sg_local_max = 1u << 13, sg_local_growing = 7338;
-static_assert (1ull * (9 * 255 * 255 + 1) * sg_local_growing < 1ull << 32, "a key of growth fits a word");
+/* The most regions: with more of them a round of all blocks takes less time. */
+constexpr unsigned sg_local_bits = 11, sg_local_max = 1u << sg_local_bits; /* a cost has 19 bits, a distance 20 */
 constexpr unsigned sg_seen_bits = 12, sg_seen = 1u << sg_seen_bits;
 constexpr unsigned sg_rebuild_min = 128; /* threads with a join in a round, from which on the lists are rebuilt */
 
@@ -98,7 +98,7 @@ sg_local_size (unsigned regions)
 __host__ __device__ inline bool
 sg_fits_local (unsigned regions, unsigned edges, unsigned cells, size_t size)
 {
-  return regions <= sg_local_growing && 2 * regions <= cells
+  return regions <= sg_local_max && 2 * regions <= cells
       && sg_local_size (regions) + 2 * sizeof (unsigned) * (size_t) min (edges, 3 * regions) <= size;
 }
 
@@ -199,41 +199,21 @@ sg_is_first (unsigned *table, int bits, unsigned edge)
   return true;
 }
 
-/* Returns an offer, whose minimum is the best: cost (in growth: distance) and number of the partner. */
-template<bool GROWS> __device__ __forceinline__ unsigned
-sg_local_key (unsigned cost, unsigned partner)
-{
-  return cost * (GROWS ? sg_local_growing : sg_local_max) + partner;
-}
-
-/* Returns the partner of an offer. */
-template<bool GROWS> __device__ __forceinline__ unsigned
-sg_local_partner (unsigned key)
-{
-  return key % (GROWS ? sg_local_growing : sg_local_max);
-}
-
 /* Offers the two regions of an edge to each other for the first round. rank: their ranks. */
 __device__ __forceinline__ void
 sg_offer_first (const SgWork &work, const SgMerge &m, unsigned *best, uint2 rank, const SgRecord &ra,
     const SgRecord &rb)
 {
   const unsigned ma = sg_mean (ra), mb = sg_mean (rb), na = sg_cells (ra), nb = sg_cells (rb), least = min (na, nb);
-  const unsigned cost = sg_cost (sg_distance (ma, mb), least);
+  const unsigned distance = sg_distance (ma, mb), cost = sg_cost (distance, least);
+  const unsigned key = (m.grows ? distance : cost) << sg_local_bits;
   const bool joins = sg_may_join (work, m, ma, mb, (ra.x & rb.x & sg_old) != 0, least, cost);
   const bool a_first = na < nb || (na == nb && rank.x > rank.y);
 
-  if (m.grows) {
-    if (!(ra.x & sg_seeded))
-      atomicMin (best + rank.x, sg_local_key<true> (sg_distance (ma, mb), rank.y));
-    if (!(rb.x & sg_seeded))
-      atomicMin (best + rank.y, sg_local_key<true> (sg_distance (ma, mb), rank.x));
-    return;
-  }
-  if ((joins && a_first) || na < m.min_cells)
-    atomicMin (best + rank.x, sg_local_key<false> (cost, rank.y));
-  if ((joins && !a_first) || nb < m.min_cells)
-    atomicMin (best + rank.y, sg_local_key<false> (cost, rank.x));
+  if ((joins && a_first) || na < m.min_cells || (m.grows && !(ra.x & sg_seeded)))
+    atomicMin (best + rank.x, key | rank.y);
+  if ((joins && !a_first) || nb < m.min_cells || (m.grows && !(rb.x & sg_seeded)))
+    atomicMin (best + rank.y, key | rank.x);
 }
 
 __device__ void

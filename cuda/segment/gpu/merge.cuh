@@ -408,23 +408,15 @@ sg_pick_edges (const SgWork &work, const SgGrid &grid, const SgMerge &m)
     if (a != b) {
       const SgRecord ra = sg_load_record (work.record + a), rb = sg_load_record (work.record + b);
       const unsigned ma = sg_mean (ra), mb = sg_mean (rb), na = sg_cells (ra), nb = sg_cells (rb), least = min (na, nb);
-      const unsigned cost = sg_cost (sg_distance (ma, mb), least);
+      const unsigned distance = sg_distance (ma, mb), cost = sg_cost (distance, least);
+      const unsigned long long key = (unsigned long long) (m.grows ? distance : cost) << 32;
       const bool joins = sg_may_join (work, m, ma, mb, (ra.x & rb.x & sg_old) != 0, least, cost);
       const bool a_first = na < nb || (na == nb && a > b);
 
-      if (m.grows) {
-        const unsigned long long key = (unsigned long long) sg_distance (ma, mb) << 32;
-
-        if (!(ra.x & sg_seeded))
-          sg_offer (best, a, key | b);
-        if (!(rb.x & sg_seeded))
-          sg_offer (best, b, key | a);
-        continue;
-      }
-      if ((joins && a_first) || na < m.min_cells)
-        sg_offer (best, a, (unsigned long long) cost << 32 | b);
-      if ((joins && !a_first) || nb < m.min_cells)
-        sg_offer (best, b, (unsigned long long) cost << 32 | a);
+      if ((joins && a_first) || na < m.min_cells || (m.grows && !(ra.x & sg_seeded)))
+        sg_offer (best, a, key | b);
+      if ((joins && !a_first) || nb < m.min_cells || (m.grows && !(rb.x & sg_seeded)))
+        sg_offer (best, b, key | a);
     }
   }
 }

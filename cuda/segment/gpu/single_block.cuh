@@ -201,38 +201,24 @@ sg_local_pick (const SgWork &work, const SgLocal &l, const SgMerge &m, unsigned 
     const unsigned edge = l.spare[i], a = edge & 0xffff, b = edge >> 16, ma = l.mean[a], mb = l.mean[b];
     const unsigned ca = ma & sg_color_bits, cb = mb & sg_color_bits;
     const unsigned na = l.cells[a] & ~sg_old_bit, nb = l.cells[b] & ~sg_old_bit, least = min (na, nb);
-    const unsigned cost = sg_cost (sg_distance (ca, cb), least);
+    const unsigned distance = sg_distance (ca, cb), cost = sg_cost (distance, least);
+    const unsigned key = (m.grows ? distance : cost) << sg_local_bits;
     const bool joins = sg_may_join (work, m, ca, cb, (ma & mb & sg_old_mean) != 0, least, cost);
     const bool a_first = na < nb || (na == nb && a > b);
 
-    if ((joins && a_first) || (ma & sg_small_mean))
-      sg_local_offer (l, a, sg_local_key<false> (cost, b));
-    if ((joins && !a_first) || (mb & sg_small_mean))
-      sg_local_offer (l, b, sg_local_key<false> (cost, a));
-  }
-}
-
-/* The same in growth. */
-__device__ __forceinline__ void
-sg_local_pick_growing (const SgLocal &l, unsigned n)
-{
-  for (unsigned i = threadIdx.x; i < n; i += sg_threads) {
-    const unsigned edge = l.spare[i], a = edge & 0xffff, b = edge >> 16, ma = l.mean[a], mb = l.mean[b];
-    const unsigned distance = sg_distance (ma & sg_color_bits, mb & sg_color_bits);
-
-    if (ma & sg_free_mean)
-      sg_local_offer (l, a, sg_local_key<true> (distance, b));
-    if (mb & sg_free_mean)
-      sg_local_offer (l, b, sg_local_key<true> (distance, a));
+    if ((joins && a_first) || (ma & sg_small_mean) || (m.grows && (ma & sg_free_mean)))
+      sg_local_offer (l, a, key | b);
+    if ((joins && !a_first) || (mb & sg_small_mean) || (m.grows && (mb & sg_free_mean)))
+      sg_local_offer (l, b, key | a);
   }
 }
 
 /* Returns where the picks lead from r, whose own pick is `to`. */
-template<bool GROWS> __device__ __forceinline__ unsigned
+__device__ __forceinline__ unsigned
 sg_local_end (const SgLocal &l, unsigned r, unsigned to)
 {
   for (;;) {
-    const unsigned pick = l.best[to], next = sg_local_partner<GROWS> (pick);
+    const unsigned pick = l.best[to], next = pick % sg_local_max;
 
     if (pick == sg_none)
       return to;
@@ -243,17 +229,17 @@ sg_local_end (const SgLocal &l, unsigned r, unsigned to)
   }
 }
 
-/* Joins regions where their picks lead. Returns how many threads have joined any. In growth, sets `*again` to whether
- * a region is left that has picked. */
-template<bool GROWS> __device__ __forceinline__ unsigned
-sg_local_join (const SgLocal &l, SgRound round, bool *again)
+/* Joins regions where their picks lead. Returns how many threads have joined any. Growth ends when no region is left
+ * that has picked. */
+__device__ __forceinline__ unsigned
+sg_local_join (const SgLocal &l, SgRound round, bool *grows)
 {
   bool joined = false, stays = false;
 
   ((uint4 *) l.table)[threadIdx.x] = make_uint4 (0, 0, 0, 0);
   for (unsigned k = threadIdx.x; k < l.n_living; k += sg_threads) {
     const unsigned i = l.living[k], pick = l.best[i];
-    const unsigned to = pick != sg_none ? sg_local_end<GROWS> (l, i, sg_local_partner<GROWS> (pick)) : i;
+    const unsigned to = pick != sg_none ? sg_local_end (l, i, pick % sg_local_max) : i;
 
     stays = stays || (to == i && pick != sg_none);
     if (to == i)
@@ -270,7 +256,7 @@ sg_local_join (const SgLocal &l, SgRound round, bool *again)
     if (cells & sg_old_bit)
       atomicOr (&l.cells[to], sg_old_bit);
   }
-  *again = GROWS && __syncthreads_or (stays);
+  *grows = *grows && __syncthreads_or (stays);
   return (unsigned) __syncthreads_count (joined);
 }
 static_assert (sg_seen == 4 * sg_threads, "each thread clears four of the table");
@@ -305,10 +291,7 @@ sg_local_picks (const SgWork &work, SgLocal *l, SgBlock *block, const SgMerge &m
   __syncthreads ();
   const unsigned counting = block->used, living = block->roots;
 
-  if (m.grows)
-    sg_local_pick_growing (*l, counting);
-  else
-    sg_local_pick (work, *l, m, counting);
+  sg_local_pick (work, *l, m, counting);
   __syncthreads ();
   if (threadIdx.x == 0)
     block->used = block->roots = 0;
@@ -391,7 +374,7 @@ sg_local_rounds (const SgWork &work, SgBlock *block, const SgGathered &gathered,
     if (round.number > 1)
       sg_local_picks (work, &l, block, m, round);
     const bool grew = m.grows;
-    const unsigned joined = grew ? sg_local_join<true> (l, round, &m.grows) : sg_local_join<false> (l, round, &m.grows);
+    const unsigned joined = sg_local_join (l, round, &m.grows);
 
     round.rises = grew ? !m.grows : sg_rise (&m);
     round.stage = joined == 0 && !round.rises;
