@@ -125,8 +125,8 @@ const KcWhole ref_convolve_whole[] = { { "preset=gauss kernel-size=7", CF_FORMAT
   { "any=7x7 weights=8 divisor=301", CF_FORMAT_GRAY8, 2576, 2051 },
   { "any=7x7 weights=8 divisor=302", CF_FORMAT_GRAY8, 2576, 2051 },
   { "any=9x9 weights=8 divisor=301", CF_FORMAT_GRAY8, 2576, 2051 },
-  { "any=9x9 weights=8 divisor=302", CF_FORMAT_GRAY8, 2576, 2051 },
-  { "any=4x3 weights=8", CF_FORMAT_NV12, 2080, 1710 }, { 0 } };
+  { "any=9x9 weights=8 divisor=302", CF_FORMAT_GRAY8, 2576, 2051 }, { "any=4x3 weights=8", CF_FORMAT_NV12, 2080, 1710 },
+  { 0 } };
 
 /* Under a sanitizer: each code path once. */
 const char *const ref_convolve_sanitize_settings[] = { "preset=identity", "preset=identity gray=luma",
