@@ -40,27 +40,20 @@ class Counted(Watch):
         return len(os.listdir(f'/proc/{self.process.pid}/fd'))
 
     def does_not_grow(self, what, action, few=40, many=200, noise=NOISE, settle=lambda: None):
-        """`action (number)` may leave something behind the first time, and once more where threads meet as they had not
-        before (a pool has another buffer then, for good), but not each time: what grows does so in each of three
-        rounds. What ends in other threads gets the time for it, and what begins there has begun when `settle ()`
-        returns."""
+        """`action (number)` may leave something behind the first time, not each time. What ends in other threads gets
+        the time for it, and what begins there has begun when `settle ()` returns."""
         for number in range(few):
             action(number)
-        for last in (False, False, True):
-            settle()
-            heap, descriptors = self.heap(), self.descriptors()
-            for number in range(many):
-                action(number)
-            deadline = time.monotonic() + (harness.SECONDS if last else 2)
-            while self.heap() > heap + noise or self.descriptors() > descriptors + 3:
-                if time.monotonic() > deadline:
-                    break
-                with contextlib.suppress(Failed):
-                    self.read(time.monotonic() + 0.1)
-            else:
-                return
-        raise Failed(f'{what}, {many} times: {(self.heap() - heap) // many} bytes and '
-                     f'{(self.descriptors() - descriptors) / many:.2f} descriptors more each time')
+        settle()
+        heap, descriptors = self.heap(), self.descriptors()
+        for number in range(many):
+            action(number)
+        deadline = time.monotonic() + harness.SECONDS
+        while self.heap() > heap + noise or self.descriptors() > descriptors + 3:
+            expect(time.monotonic() < deadline, f'{what}, {many} times: {(self.heap() - heap) // many} bytes and '
+                   f'{(self.descriptors() - descriptors) / many:.2f} descriptors more each time')
+            with contextlib.suppress(Failed):
+                self.read(time.monotonic() + 0.1)
 
 
 def counted(config, folder):
