@@ -124,7 +124,7 @@ def commands(folder):
 
         watch.does_not_grow('commands', ask)
         picture = os.path.join(folder, 'picture.jpg')
-        watch.does_not_grow('snapshot', lambda _: watch.ask(f'snapshot up --overwrite {picture}'), few=5, many=40)
+        watch.does_not_grow('snapshot', lambda _: watch.ask(f'snapshot up --overwrite {picture}'), many=40)
         watch.end()
 
 
