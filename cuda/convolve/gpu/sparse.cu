@@ -584,8 +584,8 @@ set_layout (const CfConvolution &c, int limbs, int planes, int max_shared, Layou
   const int quarter = (2 * odd + 127) / 128 * 128 + 16, stage_bytes = (4 * quarter + 127) / 128 * 128;
 
   *l = Layout { left, rows, odd, quarter, stage_bytes, 0, planes, 0, (c.h + 2) * kernel_row };
-  /* the window of the last of 32 neighbours ends with sample 63 */
-  if (31 + left - c.ax + c.w > 64 || limbs > sparse_limbs)
+  /* the window of the last of 32 neighbours ends with sample 63; of 33 columns it would have two samples 32 apart */
+  if (c.w > row_taps || 31 + left - c.ax + c.w > 64 || limbs > sparse_limbs)
     return false;
   for (l->pairs = most_pairs; l->pairs > 0; l->pairs--)
     for (l->stages = most_stages; l->stages >= planes && l->stages > 1; l->stages--)
