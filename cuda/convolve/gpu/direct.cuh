@@ -37,6 +37,7 @@ struct DirectLaunch {
   Rounding rounding;
   int n, blocks, ay;
   uint8_t border;
+  bool prefetches;
   unsigned zero; /* 0 */
   DirectGroup group[CF_MAX_VIEWS];
 };

@@ -123,45 +123,36 @@ template<int W, bool EXCHANGES> struct Columns {
   }
 };
 
-/* Returns the four bytes from `at` on of row y (already mapped, or -1), mapped by the border. */
-__device__ __noinline__ unsigned
-edge_word_of (const DirectLaunch &launch, int index, int at, int y)
-{
-  const DirectGroup &d = launch.group[index];
-  long long offset[4];
-  unsigned value[4];
-
-  if (y >= 0 && at >= 0 && at + 3 < d.bytes)
-    return *(const unsigned *) (d.in + (long long) y * d.in_pitch + at);
-#pragma unroll
-  for (int i = 0; i < 4; i++)
-    offset[i] = offset_of_byte (launch, index, at + i, y);
-#pragma unroll
-  for (int i = 0; i < 4; i++)
-    value[i] = d.in[max (offset[i], 0ll)];
-#pragma unroll
-  for (int i = 0; i < 4; i++)
-    value[i] = offset[i] < 0 ? d.outside.x >> 8 * i & 0xff : value[i];
-  return value[0] | value[1] << 8 | value[2] << 16 | value[3] << 24;
-}
-
 /* At an edge of the image, with any border: makes the bytes that the warp's rows have outside the image. edge[r]: the
  * words before row r of the warp ([0], its last ones), and from the row's last 16 bytes, which may be incomplete, on
- * ([1], [2]). */
+ * ([1], [2]). A lane makes the same word of several rows: finding its columns takes longer than loading them. */
 template<int W, int SETS> __device__ __forceinline__ void
 make_edge (const DirectLaunch &launch, int index, int x0, int lane, int lane_row, uint4 (*edge)[3])
 {
-  constexpr int beside = words_beside (W), words = 2 * beside + 4;
+  constexpr int beside = words_beside (W), words = 2 * beside + 4, rows = 32 / words; /* rows at a time */
   const DirectGroup &d = launch.group[index];
-  const int last = (d.bytes - 1) & ~15;
+  const int last = (d.bytes - 1) & ~15, k = lane % words, at = (k < beside ? 0 : last) + 4 * (k - beside);
+  const bool is_needed = lane < words * rows && (k < beside ? x0 == 0 : x0 + strip_bytes + 4 * beside > d.bytes);
+  int column[4] = { };
 
-#pragma unroll 1
-  for (int first = 0; first < 4 * SETS * words; first += 32) {
-    const int i = min (first + lane, 4 * SETS * words - 1), r = i / words, k = i - r * words;
-    const int y = __shfl_sync (~0u, lane_row, r), at = (k < beside ? 0 : last) + 4 * (k - beside);
+#pragma unroll
+  for (int i = 0; i < 4; i++)
+    if (is_needed)
+      column[i] = (int) offset_of_byte (launch, index, at + i, 0);
+#pragma unroll
+  for (int first = 0; first < 4 * SETS; first += rows) {
+    const int r = first + lane / words, y = __shfl_sync (~0u, lane_row, min (r, 4 * SETS - 1));
+    unsigned word = 0;
 
-    if (y >= 0 && (k < beside ? x0 == 0 : x0 + strip_bytes + 4 * beside > d.bytes))
-      ((unsigned *) edge[r])[k < beside ? 4 - beside + k : 4 + k - beside] = edge_word_of (launch, index, at, y);
+    if (!is_needed || r >= 4 * SETS || y < 0)
+      continue;
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+      const unsigned value = d.in[(long long) y * d.in_pitch + max (column[i], 0)];
+
+      word |= (column[i] < 0 ? d.outside.x >> 8 * i & 0xff : value) << 8 * i;
+    }
+    ((unsigned *) edge[r])[k < beside ? 4 - beside + k : 4 + k - beside] = word;
   }
   __syncwarp ();
 }
@@ -382,8 +373,9 @@ convolve_quads_kernel (const __grid_constant__ DirectLaunch launch,
     }
   if (launch.border != CF_BORDER_REPLICATE && clamped != wanted)
     k.lane_row = edge_row (launch.border, wanted, d.height);
-  prefetch_rows<strip_bytes, 4 * GROUPS * warps, threads> (d.in, d.in_pitch, d.bytes, d.height, x0,
-      position.y * warps * 4 * GROUPS);
+  if (FORM == LONG || launch.prefetches)
+    prefetch_rows<strip_bytes, 4 * GROUPS * warps, threads> (d.in, d.in_pitch, d.bytes, d.height, x0,
+        position.y * warps * 4 * GROUPS);
   griddep_wait ();
   if (y0 >= d.height)
     return;
@@ -516,6 +508,7 @@ convolve_quads_launch (DirectLaunch *launch, const CfConvolution &c, int limbs, 
 
   for (int i = 0; fresh && i < n_steps; i++)
     convolve_fill_quads (c, v->words, v->sets, steps[i], 0, fragments + i * fragments_of (v->words, v->sets) * 32);
+  launch->prefetches = clamp || bytes <= 5 << 20; /* others run in three rounds of blocks and more */
   deal_direct_blocks (launch, strip_bytes, 4 * v->groups * warps);
   *code = launch_kernel ("convolve quads", v->kernel, launch->blocks, threads, arguments, 0, pdl, stream, status);
   return true;
