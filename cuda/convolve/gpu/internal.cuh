@@ -208,7 +208,7 @@ CfCode convolve_long_launch (Work *work, const LongWeights &weights, cudaStream_
 CfCode convolve_small_init (bool *pdl, CfStatus *status);
 CfCode convolve_direct_init (int max_shared, CfStatus *status);
 CfCode convolve_passes_init (int max_shared, CfStatus *status);
-CfCode convolve_packed_passes_init (CfStatus *status);
+CfCode convolve_packed_passes_init (int max_shared, CfStatus *status);
 CfCode convolve_packed_quads_init (CfStatus *status);
 CfCode convolve_packed_rgb_init (int max_shared, CfStatus *status);
 CfCode convolve_dense_init (int max_shared, CfStatus *status);

@@ -128,23 +128,14 @@ pack_four (const Selectors &s, const unsigned *v, uint4 input)
   return make_uint4 (left.x, left.y, right.x, right.y);
 }
 
-/* Stores four pixels; v[p]: a word of plane p. input: the four pixels there, where all are inside the image. */
+/* Stores those of four pixels that are inside the image. */
 static __device__ __forceinline__ void
-store_four (const Group &g, const Selectors &s, int x, int y, const unsigned *v, uint4 input)
+store_pixels (const Group &g, int x, int y, uint4 pixels)
 {
   uint8_t *to = g.out + (long long) y * g.out_pitch + 4 * x;
 
   if (x >= g.width || y >= g.height)
     return;
-  if (x + 4 > g.width) {
-    const unsigned *from = (const unsigned *) (g.in + (long long) y * g.in_pitch + 4 * x);
-
-    input.x = from[0];
-    input.y = x + 1 < g.width ? from[1] : 0;
-    input.z = x + 2 < g.width ? from[2] : 0;
-  }
-  const uint4 pixels = pack_four (s, v, input);
-
   if (x + 4 <= g.width) {
     *(uint4 *) to = pixels;
     return;
@@ -154,6 +145,22 @@ store_four (const Group &g, const Selectors &s, int x, int y, const unsigned *v,
     ((unsigned *) to)[1] = pixels.y;
   if (x + 2 < g.width)
     ((unsigned *) to)[2] = pixels.z;
+}
+
+/* Stores four pixels; v[p]: a word of plane p. input: the four pixels there, where all are inside the image. */
+static __device__ __forceinline__ void
+store_four (const Group &g, const Selectors &s, int x, int y, const unsigned *v, uint4 input)
+{
+  if (x >= g.width || y >= g.height)
+    return;
+  if (x + 4 > g.width) {
+    const unsigned *from = (const unsigned *) (g.in + (long long) y * g.in_pitch + 4 * x);
+
+    input.x = from[0];
+    input.y = x + 1 < g.width ? from[1] : 0;
+    input.z = x + 2 < g.width ? from[2] : 0;
+  }
+  store_pixels (g, x, y, pack_four (s, v, input));
 }
 
 /* Returns true if all groups have such pixels, at least four in a row, and rows that begin on 16 bytes in the input and
@@ -167,8 +174,8 @@ is_packed_rgb (const Work &work, unsigned align)
 
     for (int k = 0; k < 4; k++)
       copied += g.action[k] == CF_ACTION_COPY;
-    if (g.step != 4 || g.planes != 3 || copied != 1 || g.gray || !g.in_vectors || !g.out_words || g.out_pitch > INT_MAX
-        || g.width < 4 || (((uintptr_t) g.out | (uintptr_t) g.out_pitch) & (align - 1)) != 0)
+    if (g.step != 4 || g.planes != 3 || copied != 1 || g.gray || !g.in_vectors || !g.out_words || g.in_pitch > INT_MAX
+        || g.out_pitch > INT_MAX || g.width < 4 || (((uintptr_t) g.out | (uintptr_t) g.out_pitch) & (align - 1)) != 0)
       return false;
   }
   return true;

@@ -2,19 +2,23 @@
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * convolve/gpu/passes.cu: separable kernels without negative weights up to 33 x 33, at 8 bit, both passes on the
- * integer tensor units, from global memory to global memory.
+ * integer tensor units.
  *
  * A row is filtered as bytes, as in direct.cu, with taps `step` bytes apart.
  *
  * Map: 4 warps a block, a warp makes 16 rows of BLOCKS - REACH blocks of 32 bytes, from BLOCKS blocks of samples: taps
- * reach 16 REACH bytes to each side. Lane 4 g + t loads the word 4 g of each block, of every fourth row from row t on.
+ * reach 16 REACH bytes to each side. Lane 4 g + t takes the word 4 g of each block, of every fourth row from row t on:
+ * from global memory; or, where that is quicker, from a tile in shared memory, which the block fills before. Then every
+ * sample is loaded from global memory once, in whole vectors, and edges need no code of their own. Rows of the tile are
+ * an odd multiple of 32 bytes, so that four of them meet all banks; its barriers are those of fill_tile ().
  *
  * Columns first: the left operand are the column's weights, 16 rows of outputs by 32 rows of samples; the right
  * operand are 32 rows of samples by 8 columns, which the lane makes of its words by byte permutation. The sums have 16
  * bits, and a lane holds 8 neighbours of the rows g and g + 8: just what it has to hold of the left operand of the row
  * pass, whose columns are taken in the order in which they lie there, low and high bytes in separate products. So
- * nothing is exchanged, and there are neither shared memory nor barriers. The eight columns of a product of the row
- * pass are chosen so that a lane ends up with 8 neighbours again.
+ * nothing is exchanged between the passes. The eight columns of a product of the row pass are chosen so that a lane
+ * ends up with 8 neighbours again; beside a tile, lanes exchange half of those of two blocks, so that each of their
+ * stores writes 64 bytes of a row.
  *
  * The fragments of the weights are made by the host; a lane reads its own from the kernel's argument.
  *
@@ -153,33 +157,32 @@ store_eight (const DirectLaunch &launch, int index, uint2 word, int x, int y)
   store_word (d, row, x + 4, word.y);
 }
 
-/* Takes a block's results from its sums, of which they are the third bytes. */
+/* Stores the results of two blocks beside each other, all columns inside the image. Lanes beside each other exchange
+ * eight bytes: each then has 16, and a store writes 64 bytes of a row. (x, y): the first byte of the left block. */
 __device__ __forceinline__ void
-take_block (const int (*sum)[4], unsigned (*word)[2])
+store_two_blocks (const DirectGroup &d, const unsigned (*word)[2][2], int x, int y, int lane)
 {
-#pragma unroll
-  for (int i = 0; i < 4; i++) {
-    const int q = i % 2 * 2, e = i / 2 * 2;
+  const bool odd = lane & 1;
+  const GlobalBytes to (d.out + x + (odd ? 32 : 0) + 8 * (lane & 2));
 
-    word[i / 2][i % 2] = __byte_perm (__byte_perm ((unsigned) sum[q][e], (unsigned) sum[q][e + 1], 0x62),
-        __byte_perm ((unsigned) sum[q + 1][e], (unsigned) sum[q + 1][e + 1], 0x62), 0x5410);
+#pragma unroll
+  for (int e = 0; e < 2; e++) {
+    const uint2 left = make_uint2 (word[0][e][0], word[0][e][1]), right = make_uint2 (word[1][e][0], word[1][e][1]);
+    const unsigned other[2] = { __shfl_xor_sync (~0u, odd ? left.x : right.x, 1),
+      __shfl_xor_sync (~0u, odd ? left.y : right.y, 1) };
+
+    if (y + 8 * e < d.height)
+      *(uint4 *) to.row (y + 8 * e, d.out_pitch) = odd ? make_uint4 (other[0], other[1], right.x, right.y)
+          : make_uint4 (left.x, left.y, other[0], other[1]);
   }
 }
 
-/* Rounds a block's sums and stores the results; (x, y): the lane's first byte. TAKES: they are bytes of the sums, as
- * gauss's are (takes_bytes ()). INSIDE: all columns are inside the image. */
-template<bool TAKES, bool INSIDE> __device__ __forceinline__ void
-finish_block (const DirectLaunch &launch, const DirectGroup &d, int index, int (*sum)[4], int x, int y)
+/* Stores the results of a block; (x, y): the lane's first byte, in row 0 at `to`. INSIDE: all columns are inside the
+ * image. */
+template<bool INSIDE> __device__ __forceinline__ void
+store_block (const DirectLaunch &launch, const DirectGroup &d, int index, const GlobalBytes &to,
+    const unsigned (*word)[2], int x, int y)
 {
-  const GlobalBytes to (d.out + x);
-  unsigned word[2][2];
-
-  if (TAKES)
-    take_block (sum, word);
-  else if (launch.rounding.rule == RULE_SHIFT)
-    round_block<true> (launch.rounding, sum, word);
-  else
-    round_block<false> (launch.rounding, sum, word);
 #pragma unroll
   for (int e = 0; e < 2; e++)
     if (y + 8 * e < d.height && d.plain && (INSIDE || x + 8 <= d.bytes))
@@ -207,16 +210,36 @@ copy_rows (const DirectGroup &d, int x0, int y0, int lane)
     }
 }
 
-/* Filters a warp's rows. INSIDE: all samples that are loaded are inside the image, or lie above or below it and are
- * those of the outermost row. Inside the image and at its edges are code of their own, so that what most warps do lies
- * together. */
+/* Filters a warp's rows. load (b) returns the words of block b; finish (out, sum) takes the sums of results `out`. */
+template<int ROW_PARTS, int REACH, int BLOCKS, typename Load, typename Finish> __device__ __forceinline__ void
+filter_blocks (const DirectGroup &d, const uint2 *column, const uint2 (*row)[REACH + 1], Load load, Finish finish)
+{
+  const int init[4] = { d.init[0], d.init[1], d.init[2], d.init[3] };
+  unsigned low[REACH + 1][4], high[REACH + 1][4];
+
+#pragma unroll
+  for (int b = 0; b < BLOCKS; b++) {
+    unsigned turned[ROW_PARTS][4];
+    int sum[4][4];
+
+    turn_words<ROW_PARTS> (load (b), turned);
+    filter_columns<ROW_PARTS> (turned, column, low[b % (REACH + 1)], high[b % (REACH + 1)]);
+    if (b < REACH)
+      continue;
+    filter_rows<REACH> (low, high, b - REACH, row, init, sum);
+    finish (b - REACH, sum);
+  }
+}
+
+/* Filters a warp's rows from global memory. INSIDE: all samples that are loaded are inside the image, or lie above or
+ * below it and are those of the outermost row. Inside the image and at its edges are code of their own, so that what
+ * most warps do lies together. */
 template<int ROW_PARTS, int REACH, int BLOCKS, bool TAKES, bool INSIDE> __device__ __forceinline__ void
 filter_passes (const DirectLaunch &launch, const DirectGroup &d, int index, const uint2 *column,
     const uint2 (*row)[REACH + 1], int x0, int y0, int lane)
 {
   constexpr int rows = 4 * ROW_PARTS;
-  const int init[4] = { d.init[0], d.init[1], d.init[2], d.init[3] };
-  unsigned w[BLOCKS][rows], low[REACH + 1][4], high[REACH + 1][4];
+  unsigned w[BLOCKS][rows];
   int y[rows]; /* the image's rows that the lane loads */
 
 #pragma unroll
@@ -232,18 +255,43 @@ filter_passes (const DirectLaunch &launch, const DirectGroup &d, int index, cons
     load_inside<rows, BLOCKS> (d, x0 - 16 * REACH + 4 * (lane >> 2), y, w);
   else
     load_edge<rows, BLOCKS> (launch, d, index, x0 - 16 * REACH + 4 * (lane >> 2), y, w);
-#pragma unroll
-  for (int b = 0; b < BLOCKS; b++) {
-    unsigned turned[ROW_PARTS][4];
-    int sum[4][4];
+  filter_blocks<ROW_PARTS, REACH, BLOCKS> (d, column, row, [&] (int b) { return w[b]; },
+      [&] (int out, int (*sum)[4]) {
+        const int x = x0 + 32 * out + 8 * (lane & 3);
+        const GlobalBytes to (d.out + x);
+        unsigned word[2][2];
 
-    turn_words<ROW_PARTS> (w[b], turned);
-    filter_columns<ROW_PARTS> (turned, column, low[b % (REACH + 1)], high[b % (REACH + 1)]);
-    if (b < REACH)
-      continue;
-    filter_rows<REACH> (low, high, b - REACH, row, init, sum);
-    finish_block<TAKES, INSIDE> (launch, d, index, sum, x0 + 32 * (b - REACH) + 8 * (lane & 3), y0 + (lane >> 2));
-  }
+        round_sums<TAKES> (launch.rounding, sum, word);
+        store_block<INSIDE> (launch, d, index, to, word, x, y0 + (lane >> 2));
+      });
+}
+
+/* Filters a warp's rows from the tile; from: the lane's first word in it. */
+template<int ROW_PARTS, int REACH, int BLOCKS, int PITCH, bool TAKES> __device__ __forceinline__ void
+filter_tile (const DirectLaunch &launch, const DirectGroup &d, int index, const uint2 *column,
+    const uint2 (*row)[REACH + 1], int x0, int y0, int lane, const uint8_t *from)
+{
+  const bool pairs = d.vectors && x0 + 32 * (BLOCKS - REACH) <= d.bytes;
+  unsigned w[4 * ROW_PARTS], word[2][2][2];
+
+  static_assert ((BLOCKS - REACH) % 2 == 0, "blocks are stored in pairs");
+  filter_blocks<ROW_PARTS, REACH, BLOCKS> (d, column, row,
+      [&] (int b) {
+#pragma unroll
+        for (int i = 0; i < 4 * ROW_PARTS; i++)
+          w[i] = *(const unsigned *) (from + 4 * i * PITCH + 32 * b);
+        return w;
+      },
+      [&] (int out, int (*sum)[4]) {
+        const int x = x0 + 32 * out, y = y0 + (lane >> 2);
+
+        round_sums<TAKES> (launch.rounding, sum, word[out % 2]);
+        if (!pairs)
+          store_block<false> (launch, d, index, GlobalBytes (d.out + x + 8 * (lane & 3)), word[out % 2],
+              x + 8 * (lane & 3), y);
+        else if (out % 2 == 1)
+          store_two_blocks (d, word, x - 32, y, lane);
+      });
 }
 
 template<int ROW_PARTS, int REACH, int BLOCKS, int PER_SM, bool TAKES> __global__ void
@@ -282,27 +330,73 @@ convolve_passes_kernel (const __grid_constant__ DirectLaunch launch,
     filter_passes<ROW_PARTS, REACH, BLOCKS, TAKES, false> (launch, d, index, column, row, x0, y0, lane);
 }
 
+/* The same from a tile in shared memory, which the block fills. */
+template<int ROW_PARTS, int REACH, int BLOCKS, int PER_SM, bool TAKES> __global__ void
+__launch_bounds__ (threads, PER_SM)
+convolve_tile_passes_kernel (const __grid_constant__ DirectLaunch launch,
+    const __grid_constant__ PassFragments<ROW_PARTS, REACH> fragments)
+{
+  constexpr int strip_bytes = 32 * (BLOCKS - REACH), tile_rows = 16 * (warps + ROW_PARTS - 1);
+  constexpr int pitch = 32 * (BLOCKS | 1); /* four rows of 32 bytes meet all banks */
+  __shared__ __align__ (16) uint8_t tile[tile_rows * pitch];
+  const int warp = (int) threadIdx.x >> 5, lane = (int) threadIdx.x & 31;
+  const int index = direct_group_of_block (launch);
+  const DirectGroup d = launch.group[index];
+  const int2 position = direct_position (d);
+  const int y_block = position.y * warps * 16, x0 = position.x * strip_bytes, y0 = y_block + 16 * warp;
+  uint2 column[ROW_PARTS], row[4][REACH + 1];
+
+#pragma unroll
+  for (int i = 0; i < ROW_PARTS; i++)
+    column[i] = read_argument (&fragments.column[i][lane]);
+#pragma unroll
+  for (int i = 0; i < 4 * (REACH + 1); i++)
+    row[i % 4][i / 4] = read_argument (&fragments.row[d.spread][i % 4][i / 4][lane]);
+  prefetch_rows<strip_bytes, 16 * warps, threads> (d.in, d.in_pitch, d.bytes, d.height, x0, y_block);
+  griddep_wait ();
+  if (!d.filtered)
+    copy_rows<strip_bytes> (d, x0, y0, lane);
+  else {
+    const TileSource source = { d.in, d.in_pitch, d.bytes, d.height, d.step, launch.border, d.outside.x, d.clamps,
+      { d.repeat[0] & 0xffff, d.repeat[1] & 0xffff } };
+
+    fill_tile<2 * BLOCKS, tile_rows, pitch, threads> (source, x0 - 16 * REACH, y_block - launch.ay, tile);
+    if (y0 < d.height)
+      filter_tile<ROW_PARTS, REACH, BLOCKS, pitch, TAKES> (launch, d, index, column, row, x0, y0, lane,
+          tile + (16 * warp + (lane & 3)) * pitch + 4 * (lane >> 2));
+  }
+}
+
 /* ---- launches ----------------------------------------------------------- */
 
-/* The first that fits is taken. `per_sm`: how many blocks an SM shall hold; it bounds the registers of a thread.
- * at_once: all launches, those whose blocks the device holds at once then, or those of more blocks. */
-enum Blocks : uint8_t { ANY, AT_ONCE, MORE };
-#define CF_PASSES(rows, reach, blocks, per_sm, at_once) \
-  { rows, reach, 32 * (blocks - reach), per_sm, at_once, true, \
-    (const void *) convolve_passes_kernel<rows, reach, blocks, per_sm, true> }, \
-  { rows, reach, 32 * (blocks - reach), per_sm, at_once, false, \
-    (const void *) convolve_passes_kernel<rows, reach, blocks, per_sm, false> }
+/* The first that fits is taken. `per_sm`: how many blocks an SM shall hold; it bounds the registers of a thread. TILED:
+ * for frames whose rows begin on 16 bytes. Where edges of such frames are not just clamped, they take long from global
+ * memory: CLAMPED are not for them, nor AT_ONCE, for launches whose blocks the device holds at once, and MORE, for
+ * those of more blocks. */
+enum Frames : uint8_t { ANY, AT_ONCE, MORE, CLAMPED, TILED };
+#define CF_VARIANTS(kernel, rows, reach, blocks, per_sm, frames) \
+  { rows, reach, 32 * (blocks - reach), per_sm, frames, true, \
+    (const void *) kernel<rows, reach, blocks, per_sm, true> }, \
+  { rows, reach, 32 * (blocks - reach), per_sm, frames, false, \
+    (const void *) kernel<rows, reach, blocks, per_sm, false> }
+#define CF_PASSES(rows, reach, blocks, per_sm, frames) \
+  CF_VARIANTS (convolve_passes_kernel, rows, reach, blocks, per_sm, frames)
+#define CF_TILED(rows, reach, blocks, per_sm) \
+  CF_VARIANTS (convolve_tile_passes_kernel, rows, reach, blocks, per_sm, TILED)
 const struct Variant {
   int row_parts, reach, strip_bytes, per_sm;
-  Blocks at_once;
+  Frames frames;
   bool takes;
   const void *kernel;
 } variants[] = {
-  CF_PASSES (2, 1, 3, 4, AT_ONCE), CF_PASSES (2, 1, 5, 4, MORE), CF_PASSES (2, 1, 3, 5, ANY),
-  CF_PASSES (3, 1, 3, 4, AT_ONCE), CF_PASSES (3, 1, 4, 4, ANY), CF_PASSES (2, 2, 6, 3, ANY),
-  CF_PASSES (3, 2, 6, 3, ANY), CF_PASSES (2, 4, 8, 2, ANY), CF_PASSES (3, 4, 8, 2, ANY),
+  CF_PASSES (2, 1, 3, 4, AT_ONCE), CF_PASSES (2, 1, 5, 4, MORE), CF_PASSES (2, 1, 3, 5, CLAMPED), CF_TILED (2, 1, 5, 5),
+  CF_PASSES (3, 1, 3, 4, AT_ONCE), CF_TILED (3, 1, 5, 5), CF_PASSES (3, 1, 4, 4, ANY),
+  CF_PASSES (2, 2, 6, 3, CLAMPED), CF_TILED (2, 2, 6, 4), CF_TILED (3, 2, 6, 4), CF_PASSES (3, 2, 6, 3, ANY),
+  CF_TILED (2, 4, 8, 4), CF_PASSES (2, 4, 8, 2, ANY), CF_TILED (3, 4, 8, 4), CF_PASSES (3, 4, 8, 2, ANY),
 };
+#undef CF_VARIANTS
 #undef CF_PASSES
+#undef CF_TILED
 constexpr int max_parts = 3, max_reach = 4;
 
 /* Returns true if the taps for samples `step` bytes apart are within reach. */
@@ -312,29 +406,14 @@ window_fits (const Variant &v, const CfConvolution &c, int step)
   return c.h <= 16 * v.row_parts - 15 && max (c.ax, c.w - 1 - c.ax) * step <= 16 * v.reach;
 }
 
-/* Returns true if the results are the third bytes of the sums: D is 65536, and no result is above 255 or negative. The
- * weights are not. */
-bool
-takes_bytes (const CfConvolution &c, const Rounding &k)
-{
-  int64_t row = 0, col = 0; /* the sums of the weights; those of `c` may have been reduced */
-
-  for (int i = 0; i < c.w; i++)
-    row += c.row[i];
-  for (int i = 0; i < c.h; i++)
-    col += c.col[i];
-  return k.rule == RULE_SHIFT && k.rule_shift == 16 && k.init[0] >= 0 && k.init[1] >= 0
-      && row * col * c.max + (k.init[0] > k.init[1] ? k.init[0] : k.init[1]) < 1 << 24;
-}
-
 } // namespace
 
 CfCode
-convolve_passes_init (int, CfStatus *status)
+convolve_passes_init (int max_shared, CfStatus *status)
 {
   const CfCode code = convolve_load_variants (variants, 0, status);
 
-  return code == CF_OK ? convolve_packed_passes_init (status) : code;
+  return code == CF_OK ? convolve_packed_passes_init (max_shared, status) : code;
 }
 
 bool
@@ -365,6 +444,7 @@ convolve_passes_launch (Work *work, const CfConvolution &c, Operands *operands, 
   DirectLaunch launch;
   void *arguments[] = { &launch, fragments };
   const bool takes = takes_bytes (c, work->rounding);
+  bool aligned = true, clamps = true;
   int steps[max_spreads], n_steps;
 
   static_assert (32 * (max_parts + max_spreads * 4 * (max_reach + 1)) * sizeof (uint2) <= sizeof (Operands::bytes),
@@ -373,13 +453,19 @@ convolve_passes_launch (Work *work, const CfConvolution &c, Operands *operands, 
     return true;
   if (!convolve_fill_direct (*work, &launch, steps, &n_steps))
     return false;
+  for (int i = 0; i < work->n; i++) {
+    aligned = aligned && work->group[i].in_vectors;
+    clamps = clamps && (launch.group[i].clamps || !launch.group[i].filtered);
+  }
   const auto fits = [&] {
     deal_direct_blocks (&launch, v->strip_bytes, 16 * warps);
     for (int i = 0; i < n_steps; i++)
       if (!window_fits (*v, c, steps[i]))
         return false;
-    return v->takes == takes
-        && (v->at_once == ANY || fits_at_once (*work, launch.blocks, v->per_sm) == (v->at_once == AT_ONCE));
+    const bool at_once = fits_at_once (*work, launch.blocks, v->per_sm);
+
+    return v->takes == takes && (v->frames == ANY || (v->frames == TILED ? aligned : clamps || !aligned))
+        && (v->frames != AT_ONCE || at_once) && (v->frames != MORE || !at_once);
   };
 
   while (!fits ())

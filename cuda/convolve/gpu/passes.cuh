@@ -6,9 +6,12 @@
 #ifndef CF_CONVOLVE_GPU_PASSES_CUH
 #define CF_CONVOLVE_GPU_PASSES_CUH
 
+#include "byte_tile.cuh"
 #include "sums.cuh"
 
 namespace cf {
+
+/* ---- products ----------------------------------------------------------- */
 
 /* Makes the sums of the columns of a block. low and high: their bytes, as left operands of the row pass. */
 template<int ROW_PARTS> __device__ __forceinline__ void
@@ -94,7 +97,47 @@ round_block (const Rounding &k, int (*sum)[4], unsigned (*word)[2])
     round_block_ruled<RULE_DIVIDE> (k, sum, word);
 }
 
+/* Takes a block's results from its sums, of which they are the third bytes. */
+__device__ __forceinline__ void
+take_block (const int (*sum)[4], unsigned (*word)[2])
+{
+#pragma unroll
+  for (int i = 0; i < 4; i++) {
+    const int q = i % 2 * 2, e = i / 2 * 2;
+
+    word[i / 2][i % 2] = __byte_perm (__byte_perm ((unsigned) sum[q][e], (unsigned) sum[q][e + 1], 0x62),
+        __byte_perm ((unsigned) sum[q + 1][e], (unsigned) sum[q + 1][e + 1], 0x62), 0x5410);
+  }
+}
+
+/* Rounds a block's sums. TAKES: results are bytes of the sums, as gauss's are (takes_bytes ()). */
+template<bool TAKES> __device__ __forceinline__ void
+round_sums (const Rounding &k, int (*sum)[4], unsigned (*word)[2])
+{
+  if (TAKES)
+    take_block (sum, word);
+  else if (k.rule == RULE_SHIFT)
+    round_block<true> (k, sum, word);
+  else
+    round_block<false> (k, sum, word);
+}
+
 /* ---- fragments --------------------------------------------------------- */
+
+/* Returns true if the results are the third bytes of the sums: D is 65536, and no result is above 255 or negative. The
+ * weights are not. */
+static inline bool
+takes_bytes (const CfConvolution &c, const Rounding &k)
+{
+  int64_t row = 0, col = 0; /* the sums of the weights; those of `c` may have been reduced */
+
+  for (int i = 0; i < c.w; i++)
+    row += c.row[i];
+  for (int i = 0; i < c.h; i++)
+    col += c.col[i];
+  return k.rule == RULE_SHIFT && k.rule_shift == 16 && k.init[0] >= 0 && k.init[1] >= 0
+      && row * col * c.max + (k.init[0] > k.init[1] ? k.init[0] : k.init[1]) < 1 << 24;
+}
 
 /* Fills the operand of the columns: a lane has rows lane / 4 and 8 further, and of each part every fourth tap from
  * lane % 4 on. */
@@ -111,14 +154,6 @@ fill_column_operand (const CfConvolution &c, int row_parts, uint2 *fragments)
     }
     fragments[i] = make_uint2 (half[0], half[1]);
   }
-}
-
-/* Returns true if the device holds all blocks of a launch at once, `per_sm` on an SM. Such launches have variants with
- * fewer blocks on an SM and more registers for each, so that nothing is spilled; larger frames need the blocks more. */
-static inline bool
-fits_at_once (const Work &work, int blocks, int per_sm)
-{
-  return blocks <= per_sm * work.sms;
 }
 
 /* Fills the operands of the rows for a step. A lane's bytes of an operand of sums are the columns 8 t + order[].
