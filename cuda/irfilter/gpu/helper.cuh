@@ -238,7 +238,7 @@ struct IrDrain {
   unsigned kept;    /* bit c: column c belongs to the core */
   bool reversed;    /* the quadrant runs to the left: column c is C - 1 - c to the right of `to` */
   bool vectors;     /* each lane writes all of its columns or none, and `to` is aligned for one store */
-  int first, rows;  /* rows first .. rows - 1 of the window belong to the core */
+  int first, rows;  /* rows first .. rows - 1 of the window belong to the core, and none is above the run's */
   long long pitch;  /* floats; negative where the quadrant runs up */
 };
 
@@ -251,7 +251,7 @@ ir_make_drain (const IrView &v, const IrRun &run, int quadrant_index, IrDrain *d
   const int x = sx > 0 ? run.w.x.window + n2 : run.w.x.window_end - n2 - C;
 
   d->rows = run.w.y.window_end - run.w.y.window;
-  d->first = d->rows - (run.w.y.core_end - run.w.y.core);
+  d->first = max (d->rows - (run.w.y.core_end - run.w.y.core), run.from * ir_chunk - (M - 2));
   d->pitch = (long long) sy * v.y_pitch;
   d->to = v.y + quadrant_index * v.y_quadrant
       + (long long) (sy > 0 ? run.w.y.window : run.w.y.window_end - 1) * v.y_pitch + x;
@@ -263,55 +263,39 @@ ir_make_drain (const IrView &v, const IrRun &run, int quadrant_index, IrDrain *d
   d->vectors = __all_sync (~0u, d->kept == 0 || (d->kept == (1u << C) - 1 && x % C == 0));
 }
 
-/* Writes a chunk, whose first row is the window's row n1, from the ring's row `first` on to memory. */
+/* Writes the results of a chunk, y, to memory by vectors. */
 template<bool REVERSED> __device__ __forceinline__ void
-ir_write_vectors (const IrDrain &d, int n1, IrShared &sh, int first)
+ir_write_vectors (const IrDrain &d, int n1, const float (*y)[C])
 {
-  constexpr int batch = ir_chunk / 2; /* because the next chunk's sums occupy registers meanwhile */
   float *to = d.to + n1 * d.pitch;
 
 #pragma unroll
-  for (int from = 0; from < ir_chunk; from += batch) {
-    float y[batch][C];
+  for (int r = 0; r < ir_chunk; r++) {
+    float v[C];
 
 #pragma unroll
-    for (int r = 0; r < batch; r++)
-      ir_load_columns (ir_ring_columns (sh, first + from + r), y[r]);
-#pragma unroll
-    for (int r = 0; r < batch; r++) {
-      float v[C];
-
-#pragma unroll
-      for (int c = 0; c < C; c++)
-        v[c] = y[r][REVERSED ? C - 1 - c : c];
-      if (d.kept && n1 + from + r >= d.first && n1 + from + r < d.rows)
-        ir_store_columns (to, v);
-      to += d.pitch;
-    }
+    for (int c = 0; c < C; c++)
+      v[c] = y[r][REVERSED ? C - 1 - c : c];
+    if (d.kept && n1 + r >= d.first && n1 + r < d.rows)
+      ir_store_columns (to, v);
+    to += d.pitch;
   }
 }
 
-/* Copies a chunk from the ring, where row `first` is its first, to memory. */
+/* Writes the results of a chunk, whose first row in the ring is `first`, to memory one by one. */
 __device__ __forceinline__ void
-ir_write_chunk (const IrDrain &d, int chunk, IrShared &sh, int first)
+ir_write_floats (const IrDrain &d, int n1, IrShared &sh, int first)
 {
-  const int n1 = chunk * ir_chunk - (M - 2); /* the chain's results are m - 2 rows behind its sums */
-
-  if (d.vectors && d.reversed)
-    ir_write_vectors<true> (d, n1, sh, first);
-  else if (d.vectors)
-    ir_write_vectors<false> (d, n1, sh, first);
-  else
 #pragma unroll 1
-    for (int r = max (d.first - n1, 0); r < min (ir_chunk, d.rows - n1); r++) {
-      float y[C];
+  for (int r = max (d.first - n1, 0); r < min (ir_chunk, d.rows - n1); r++) {
+    float y[C];
 
-      ir_load_columns (ir_ring_columns (sh, first + r), y);
+    ir_load_columns (ir_ring_columns (sh, first + r), y);
 #pragma unroll
-      for (int c = 0; c < C; c++)
-        if (d.kept >> c & 1)
-          d.to[(n1 + r) * d.pitch + (d.reversed ? C - 1 - c : c)] = y[c];
-    }
+    for (int c = 0; c < C; c++)
+      if (d.kept >> c & 1)
+        d.to[(n1 + r) * d.pitch + (d.reversed ? C - 1 - c : c)] = y[c];
+  }
 }
 
 /* Helper `which` has the chunks which, which + ir_helpers, .. of the run. */
@@ -323,7 +307,6 @@ ir_run_helper (const IrWork &work, const IrRun &run, IrShared &sh, int which)
   const IrView v = work.view[run.w.view];
   IrHelper<SOURCE> helper;
   IrDrain drain;
-  float u[ir_chunk][C] = { };
   int quadrant_index = 0;
 
   while (work.quadrant[quadrant_index] != run.w.quadrant)
@@ -351,6 +334,10 @@ ir_run_helper (const IrWork &work, const IrRun &run, IrShared &sh, int which)
   helper.prefetch_chunk (v, run, run.from + which);
 #pragma unroll 1
   for (int i = which; i < run.n + ir_slots; i += ir_helpers) {
+    /* the first row of the results in the slot, which are m - 2 rows behind the sums; before chunk 0 none is written */
+    const int n1 = (run.from + i - ir_slots) * ir_chunk - (M - 2);
+    float u[ir_chunk][C], y[ir_chunk][C];
+
     if (work.test.delay) /* here the delay makes the warp late for DONE and for FULL */
       ir_test_delay (work, run.strip, i);
     if (i + ir_helpers < run.n)
@@ -358,18 +345,24 @@ ir_run_helper (const IrWork &work, const IrRun &run, IrShared &sh, int which)
     if (i < run.n)
       helper.sum (v, run, run.from + i, u);
     ir_wait_slot (run, i);
-    if (i >= ir_slots)
-      ir_write_chunk (drain, run.from + i - ir_slots, sh, i * ir_chunk);
-    if (i < run.n) {
-      __syncwarp (); /* all lanes have read the results that other lanes now overwrite */
+    if (!drain.vectors)
+      ir_write_floats (drain, n1, sh, i * ir_chunk);
 #pragma unroll
-      for (int r = 0; r < ir_chunk; r++)
-        ir_store_columns (ir_ring_columns (sh, i * ir_chunk + r), u[r]);
-      if (run.from + i == 0)
-        helper.add_border (work, run, sh);
+    for (int r = 0; r < ir_chunk; r++) {
+      float *at = ir_ring_columns (sh, i * ir_chunk + r);
+
+      ir_load_columns (at, y[r]);
+      if (i < run.n)
+        ir_store_columns (at, u[r]);
     }
+    if (run.from + i == 0)
+      helper.add_border (work, run, sh);
     if (i < run.n + ir_lag)
       run.barrier.arrive_full (i);
+    if (drain.vectors && drain.reversed) /* only now: the chain does not wait for these stores */
+      ir_write_vectors<true> (drain, n1, y);
+    else if (drain.vectors)
+      ir_write_vectors<false> (drain, n1, y);
   }
 }
 

@@ -51,19 +51,20 @@ ir_saved (int m)
   return 32 * ir_saved_by_lane (m) + 8;
 }
 
-constexpr int ir_sm_blocks = 2; /* blocks of quadrants.cu that share an SM */
+/* Blocks of quadrants.cu that share an SM; warps of a block beside the chain's and the edge's. With six of them a
+ * thread has too few registers for a chunk's sums and results. */
+constexpr int ir_sm_blocks = 2, ir_helpers = 4;
 
 /* How quadrants.cu is built for windows of m x m, found by measurement. Straight code is fast only while the code of
  * all warps stays in the instruction cache. */
 struct IrShape {
-  int helpers;              /* warps beside the chain's and the edge's */
   int chain_rows, sum_rows; /* rows of a chunk that are straight code: of the chain, of the sums over the input */
 };
 
 __host__ __device__ constexpr IrShape
 ir_shape (int m)
 {
-  return m <= 3 ? IrShape { 6, 8, 8 } : m <= 5 ? IrShape { 4, 8, 4 } : IrShape { 4, 2, 4 };
+  return m <= 3 ? IrShape { 8, 8 } : m <= 5 ? IrShape { 8, 4 } : IrShape { 2, 4 };
 }
 
 /* A view (one component of one field) as the kernel sees it. */

@@ -16,7 +16,7 @@ namespace cf {
 
 namespace {
 
-constexpr int ir_slots = 8, ir_helpers = ir_shape (CF_IR_M).helpers;
+constexpr int ir_slots = 8;
 constexpr int ir_warps = 2 + ir_helpers, ir_threads = 32 * ir_warps;
 constexpr int ir_lag = 4; /* chunks that lane 31 is behind lane 0 */
 
