@@ -163,37 +163,39 @@ ir_run_inner_edge (const IrWork &work, const IrRun &run, IrShared &sh)
 {
   const int lane = (int) (threadIdx.x & 31);
   float *in = ir_handover (work, run.strip - 1, run.from * ir_chunk + lane);
-  int chunk = 0;
+  unsigned w[ir_handed];
+  float *row = in;
+  int first = 0, end = 0; /* of the last poll: its first chunk, the one behind the last complete one */
 
 #pragma unroll 1
   for (int i = lane * 32; i < run.n * ir_chunk * ir_handed; i += 32 * 32)
     asm volatile ("prefetch.global.L2 [%0];" ::"l"(ir_handover (work, run.strip - 1, run.from * ir_chunk) + i));
 #pragma unroll 1
-  while (chunk < run.n) {
-    float *row = in + (long long) chunk * (ir_chunk * ir_handed);
-    bool complete = chunk * ir_chunk + lane < run.n * ir_chunk;
-    unsigned w[ir_handed];
-
-    if (complete)
-      ir_poll_row (row, w);
-#pragma unroll
-    for (int j = 0; j < ir_handed; j++)
-      complete = complete && w[j] != ir_empty_word;
-
-    const unsigned missing = ~__ballot_sync (~0u, complete);
-    const int chunks = (missing ? __ffs ((int) missing) - 1 : 32) / ir_chunk;
-
+  for (int chunk = 0; chunk < run.n; chunk++) {
+    ir_wait_slot (run, chunk); /* before the poll: the chunk's helper waits at that barrier for this warp */
 #pragma unroll 1
-    for (int i = 0; i < chunks; i++, chunk++) {
-      ir_wait_slot (run, chunk);
-      if (lane / ir_chunk == i)
+    while (chunk >= end) {
+      bool complete = chunk * ir_chunk + lane < run.n * ir_chunk;
+
+      row = in + (long long) chunk * (ir_chunk * ir_handed);
+      if (complete)
+        ir_poll_row (row, w);
 #pragma unroll
-        for (int j = 0; j < ir_handed; j++) {
-          ir_edge_row (sh, chunk, lane % ir_chunk)[j] = __uint_as_float (w[j]);
-          row[j] = __uint_as_float (ir_empty_word);
-        }
-      ir_fill_slot (work, run, chunk);
+      for (int j = 0; j < ir_handed; j++)
+        complete = complete && w[j] != ir_empty_word;
+
+      const unsigned missing = ~__ballot_sync (~0u, complete);
+
+      first = chunk;
+      end = chunk + (missing ? __ffs ((int) missing) - 1 : 32) / ir_chunk;
     }
+    if (lane / ir_chunk == chunk - first)
+#pragma unroll
+      for (int j = 0; j < ir_handed; j++) {
+        ir_edge_row (sh, chunk, lane % ir_chunk)[j] = __uint_as_float (w[j]);
+        row[j] = __uint_as_float (ir_empty_word);
+      }
+    ir_fill_slot (work, run, chunk);
   }
   ir_end_edge (run);
 }
