@@ -5,7 +5,7 @@
 #ifndef CF_IRFILTER_GPU_CHAIN_CUH
 #define CF_IRFILTER_GPU_CHAIN_CUH
 
-#include "strip.cuh"
+#include "border.cuh"
 
 #include <limits.h>
 
@@ -152,7 +152,21 @@ ir_clear_ring (IrShared &sh, int lane)
   __syncwarp ();
 }
 
-template<bool SAME> __device__ __forceinline__ void
+/* Computes the row above the window and adds it to the first sums. In a run that begins further down, only waits for
+ * its first sums. */
+template<IrSource SOURCE> __device__ __forceinline__ void
+ir_begin_rows (const IrWork &work, const IrRun &run, IrShared &sh)
+{
+  float s[ir_span] = { };
+
+  if (run.from == 0)
+    ir_border_row<SOURCE> (work, run, s);
+  run.barrier.wait_first ();
+  if (run.from == 0)
+    ir_add_border (work.set[run.w.quadrant], s, sh);
+}
+
+template<IrSource SOURCE, bool SAME> __device__ __forceinline__ void
 ir_run_chain (const IrWork &work, const IrRun &run, IrShared &sh)
 {
   const int lane = (int) (threadIdx.x & 31);
@@ -168,6 +182,9 @@ ir_run_chain (const IrWork &work, const IrRun &run, IrShared &sh)
   IrWeights k;
   int i = 0;
 
+  if (run.from == 0)
+    ir_clear_ring (sh, lane);
+  ir_begin_rows<SOURCE> (work, run, sh);
 #pragma unroll
   for (int j = 0; j < M * M; j++)
     k.b[j / M][j % M] = set.b[j / M][j % M];
@@ -180,8 +197,6 @@ ir_run_chain (const IrWork &work, const IrRun &run, IrShared &sh)
 #pragma unroll
   for (int j = 0; j < M - 1; j++)
     s.left[j] = 0;
-  if (run.from == 0)
-    ir_clear_ring (sh, lane);
 #pragma unroll 1
   for (; run.from && i < ir_lag; i++) {
     run.barrier.wait_full (i);

@@ -6,7 +6,7 @@
 #ifndef CF_IRFILTER_GPU_HELPER_CUH
 #define CF_IRFILTER_GPU_HELPER_CUH
 
-#include "strip.cuh"
+#include "border.cuh"
 
 namespace cf {
 
@@ -60,25 +60,12 @@ struct IrWords {
   }
 };
 
-/* A lane's part of the sums over the input. Where a column lies outside a zero border,
- * `keep` clears its sample and `fill` holds mid-level instead. */
+/* A lane's part of the sums over the input. */
 template<IrSource SOURCE> struct IrHelper {
   float a[M][M];
-  unsigned offset[ir_span], keep[ir_span], fill[ir_span];
   unsigned low, bytes; /* the strip's part of a row */
+  IrColumns<SOURCE> columns;
   IrWords words;
-
-  /* Loads x = scale (sample - mid); scale is 1, or 0 above a zero border. */
-  __device__ __forceinline__ void
-  load_row (const IrView &v, const uint8_t *row, float scale, float *x) const
-  {
-#pragma unroll
-    for (int j = 0; j < ir_span; j++) {
-      const unsigned bits = (ir_fetch_bits<SOURCE> (v, row, offset[j]) & keep[j]) | fill[j];
-
-      x[j] = __fmaf_rn (__uint_as_float (bits), scale, -scale * ir_fetch_bias<SOURCE> (v));
-    }
-  }
 
   /* Computes the sums of ir_part rows, of which row `last` is the last. The contract adds rows r, r - 1, .. in this
    * order to row r: so the loop over the input goes from the last row to the first. WORDS: by words. */
@@ -101,7 +88,7 @@ template<IrSource SOURCE> struct IrHelper {
         words.load (row, ir_fetch_bias<SOURCE> (v), x);
         row -= up;
       } else {
-        load_row (v, row, i <= 0 && n1 < 0 && run.zero_top ? 0 : 1, x);
+        columns.load_row (v, row, i <= 0 && n1 < 0 && run.zero_top ? 0 : 1, x);
         row -= n1 > 0 && n1 < rows ? up : 0;
       }
 #pragma unroll
@@ -152,83 +139,6 @@ template<IrSource SOURCE> struct IrHelper {
 #pragma unroll 1
     for (unsigned i = lane / ir_chunk * 128; i < bytes + 128; i += 32 / ir_chunk * 128)
       asm volatile ("prefetch.global.L1 [%0];" ::"l"(row + min (i, bytes)));
-  }
-
-  /* Computes the row above the window by the border rule: `s` gets the lane's columns after the m - 1 to their left.
-   * The row is one chain of operations along its columns: all lanes compute all of it, so that a column costs little
-   * more than one multiply-add's latency, and the strip to the right gets its end long before the first row. */
-  __device__ __forceinline__ void
-  border_row (const IrWork &work, const IrRun &run, float *s) const
-  {
-    const IrView &v = work.view[run.w.view];
-    const CfIrSet &set = work.set[run.w.quadrant];
-    const int lane = (int) (threadIdx.x & 31);
-    float x[ir_span], sum[C], top_b[M], t[ir_handed + C] = { }; /* t: what is handed over, and the next columns */
-
-#pragma unroll
-    for (int l = 0; l < M; l++)
-      top_b[l] = run.zero_top ? 0 : set.top_b[l];
-    load_row (v, ir_row (v, run, 0), 1, x);
-#pragma unroll
-    for (int c = 0; c < C; c++) {
-      sum[c] = CF_IR_TINY;
-#pragma unroll
-      for (int l = 0; l < M; l++)
-        sum[c] = __fmaf_rn (run.zero_top ? 0 : set.top_a[l], x[M - 1 + c - l], sum[c]);
-    }
-    if (run.w.index == 0) {
-      const float corner = ir_corner<SOURCE> (work, run);
-
-#pragma unroll
-      for (int j = 0; j < ir_handed; j++)
-        t[j] = corner;
-    } else
-      ir_receive_row (ir_handover (work, run.strip - 1, -1), t);
-#pragma unroll 4
-    for (int i = 0; i < 32; i++) {
-#pragma unroll
-      for (int c = 0; c < C; c++) {
-        float y = __shfl_sync (~0u, sum[c], i);
-
-#pragma unroll
-        for (int l = M - 1; l >= 1; l--)
-          y = __fmaf_rn (top_b[l], t[ir_handed + c - l], y);
-        t[ir_handed + c] = y;
-      }
-#pragma unroll
-      for (int j = 0; j < ir_span; j++)
-        s[j] = lane == i ? t[ir_handed - (M - 1) + j] : s[j];
-#pragma unroll
-      for (int j = 0; j < ir_handed; j++)
-        t[j] = t[C + j];
-    }
-    if (run.w.index < run.w.strips - 1 && lane == 0)
-      ir_hand_over (ir_handover (work, run.strip, -1), t);
-  }
-
-  /* Adds the row above the window to the sums of the first m - 1 rows, in the ring, as all the rows above them. */
-  __device__ __forceinline__ void
-  add_border (const IrWork &work, const IrRun &run, IrShared &sh) const
-  {
-    const CfIrSet &set = work.set[run.w.quadrant];
-    float s[ir_span] = { };
-
-    border_row (work, run, s);
-#pragma unroll 1
-    for (int r = 0; r < M - 1; r++)
-#pragma unroll 1
-      for (int k = M - 1; k > r; k--) {
-        float *at = ir_ring_columns (sh, r);
-        float u[C];
-
-        ir_load_columns (at, u);
-#pragma unroll
-        for (int l = M - 1; l >= 0; l--)
-#pragma unroll
-          for (int c = 0; c < C; c++)
-            u[c] = __fmaf_rn (set.b[k][l], s[M - 1 + c - l], u[c]);
-        ir_store_columns (at, u);
-      }
   }
 };
 
@@ -302,7 +212,6 @@ ir_write_floats (const IrDrain &d, int n1, IrShared &sh, int first)
 template<IrSource SOURCE, bool SAME> __device__ __forceinline__ void
 ir_run_helper (const IrWork &work, const IrRun &run, IrShared &sh, int which)
 {
-  const int lane = (int) (threadIdx.x & 31);
   const CfIrSet &set = ir_set<SAME> (work, run);
   const IrView v = work.view[run.w.view];
   IrHelper<SOURCE> helper;
@@ -315,17 +224,9 @@ ir_run_helper (const IrWork &work, const IrRun &run, IrShared &sh, int which)
 #pragma unroll
   for (int i = 0; i < M * M; i++)
     helper.a[i / M][i % M] = set.a[i / M][i % M];
-#pragma unroll
-  for (int j = 0; j < ir_span; j++) {
-    const int n2 = run.w.index * ir_columns + lane * C + j - (M - 1);
-
-    helper.offset[j] = ir_column_offset<SOURCE> (v, run, n2);
-    helper.keep[j] = n2 < 0 && run.zero_left ? 0 : ~0u;
-    helper.fill[j] = ir_exponent_bits<SOURCE> ()
-        | (n2 < 0 && run.zero_left && SOURCE != IR_FLOATS ? (unsigned) v.mid : 0);
-  }
-  const unsigned left = __shfl_sync (~0u, helper.offset[0], 0);
-  const unsigned right = __shfl_sync (~0u, helper.offset[ir_span - 1], 31);
+  helper.columns.prepare (v, run);
+  const unsigned left = __shfl_sync (~0u, helper.columns.offset[0], 0);
+  const unsigned right = __shfl_sync (~0u, helper.columns.offset[ir_span - 1], 31);
 
   helper.low = min (left, right);
   helper.bytes = max (left, right) - helper.low;
@@ -355,8 +256,8 @@ ir_run_helper (const IrWork &work, const IrRun &run, IrShared &sh, int which)
       if (i < run.n)
         ir_store_columns (at, u[r]);
     }
-    if (run.from + i == 0)
-      helper.add_border (work, run, sh);
+    if (i == 0)
+      run.barrier.arrive_first ();
     if (i < run.n + ir_lag)
       run.barrier.arrive_full (i);
     if (drain.vectors && drain.reversed) /* only now: the chain does not wait for these stores */

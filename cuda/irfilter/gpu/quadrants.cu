@@ -10,8 +10,8 @@
  * are under way it adds the row before to the sums of the rows below. One warp is the EDGE: it provides the values to
  * the left of the strip, received from the strip to the left (handover) or computed by the border rule. The others are
  * HELPERS: in rotation they compute a chunk's sums over the input and write finished chunks to memory, so that the
- * chain executes nothing but the recursion; the first one also computes the row above the window and adds it to the
- * sums of the first rows.
+ * chain executes nothing but the recursion; before that, while the helpers compute the first sums, it computes the row
+ * above the window, which it adds to the sums of the first rows (border.cuh).
  * Rows: in a strip's row r the chain receives the sums of the window's row r and completes row r - (m - 2). In the
  * first m - 2 rows and before a lane begins, its state is 0, which changes no sum. In PASS i of the chain, eight steps,
  * lane 0 is in the rows of chunk i (from the row before on, so that what a pass begins with is loaded in the pass
@@ -26,7 +26,7 @@
  * same two rounds (round_barrier.cuh).
  * Handover: all words in memory hold a NaN that no operation produces; lane 31 overwrites them with the end of each
  * row; the edge of the right neighbour polls each word until it has changed and restores the NaN. Each word is valid
- * by itself, so the handover needs no fence and no flag. Helpers hand over the row above the window alike.
+ * by itself, so the handover needs no fence and no flag. The row above the window is handed over alike.
  * Bounds: with one core a plane, the latency of the chain's dependent operations (for m = 3 a shuffle and five
  * multiply-adds; for m = 8 its instructions) and the lag of each strip behind its left neighbour; with more strips than
  * fit on the GPU (cores, several planes, 4K), the helpers' instructions; in all of them the instruction cache, so loops
@@ -110,7 +110,7 @@ ir_quadrants (const __grid_constant__ IrWork work)
     const int role = ir_role (sh.rotation);
 
     if (role == IR_CHAIN)
-      ir_run_chain<SAME> (work, run, sh);
+      ir_run_chain<SOURCE, SAME> (work, run, sh);
     else if (role == IR_EDGE && run.w.index == 0)
       ir_run_border_edge<SOURCE> (work, run, sh);
     else if (role == IR_EDGE)

@@ -4,7 +4,8 @@
  * irfilter/gpu/round_barrier.cuh: the barriers between the warps of quadrants.cu. For each pass i of the chain there
  * are two rounds: FULL (i), at which the edge and the helper of chunk i arrive and the chain waits, and DONE (i), at
  * which the chain arrives after the pass, when lane 31 has left chunk i - lag, and the edge and the helper of chunk
- * i + lag wait, which follows in the slot.
+ * i + lag wait, which follows in the slot. Before them there is one round FIRST: the helper of chunk 0 arrives when its
+ * sums are in the slot, and the chain waits, which adds the row above the window while the edge waits for other strips.
  *   The data that warps exchange and the order of rounds are the same in both of the
  * implementations below; only the barriers differ. */
 #ifndef CF_IRFILTER_GPU_ROUND_BARRIER_CUH
@@ -28,7 +29,7 @@ constexpr int ir_lag = 4; /* chunks that lane 31 is behind lane 0 */
  * arrived for its warp after __syncwarp (), racecheck would take the other lanes' writes as unordered. Slower than
  * named barriers, and needs compute capability 8.0. */
 struct IrBarriers {
-  uint64_t full[ir_slots], done[ir_slots];
+  uint64_t full[ir_slots], done[ir_slots], first;
 };
 
 class IrRoundBarrier {
@@ -40,18 +41,20 @@ public:
       asm volatile ("mbarrier.init.shared.b64 [%0], %1;" ::"r"(at (r->full, (int) threadIdx.x)), "n"(64) : "memory");
       asm volatile ("mbarrier.init.shared.b64 [%0], %1;" ::"r"(at (r->done, (int) threadIdx.x)), "n"(32) : "memory");
     }
+    if (threadIdx.x == 0)
+      asm volatile ("mbarrier.init.shared.b64 [%0], %1;" ::"r"(at (&r->first, 0)), "n"(32) : "memory");
   }
 
   __device__ __forceinline__ void
   wait_full (int chunk) const
   {
-    wait (r->full, chunk);
+    wait (r->full + chunk % ir_slots, parity (chunk));
   }
 
   __device__ __forceinline__ void
   wait_done (int chunk) const
   {
-    wait (r->done, chunk);
+    wait (r->done + chunk % ir_slots, parity (chunk));
   }
 
   __device__ __forceinline__ void
@@ -66,16 +69,30 @@ public:
     arrive (at (r->done, chunk));
   }
 
+  __device__ __forceinline__ void
+  wait_first () const
+  {
+    wait (&r->first, first_parity);
+  }
+
+  __device__ __forceinline__ void
+  arrive_first () const
+  {
+    arrive (at (&r->first, 0));
+  }
+
   /* Ends a run of so many passes: the next run's passes are counted from 0 again. */
   __device__ __forceinline__ void
   end_run (int passes)
   {
+    first_parity ^= 1;
     parity_bits ^= (passes / ir_slots % 2 ? (1u << ir_slots) - 1 : 0) ^ ((1u << passes % ir_slots) - 1);
   }
 
 private:
   IrBarriers *r;
   unsigned parity_bits = 0; /* bit s: slot s has completed an odd number of rounds before this run */
+  unsigned first_parity = 0; /* of FIRST */
 
   static __device__ __forceinline__ unsigned
   at (uint64_t *barriers, int chunk)
@@ -89,15 +106,20 @@ private:
     asm volatile ("{ .reg .b64 state; mbarrier.arrive.shared.b64 state, [%0]; }" ::"r"(barrier) : "memory");
   }
 
-  __device__ __forceinline__ void
-  wait (uint64_t *barriers, int chunk) const
+  __device__ __forceinline__ unsigned
+  parity (int chunk) const
   {
-    const unsigned parity = (parity_bits >> chunk % ir_slots ^ (unsigned) (chunk / ir_slots)) & 1;
+    return (parity_bits >> chunk % ir_slots ^ (unsigned) (chunk / ir_slots)) & 1;
+  }
+
+  static __device__ __forceinline__ void
+  wait (uint64_t *barrier, unsigned parity)
+  {
     unsigned completed;
 
     do
       asm volatile ("{ .reg .pred p; mbarrier.test_wait.parity.shared.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
-          : "=r"(completed) : "r"(at (barriers, chunk)), "r"(parity) : "memory");
+          : "=r"(completed) : "r"(at (barrier, 0)), "r"(parity) : "memory");
     while (!completed);
   }
 };
@@ -111,6 +133,7 @@ private:
  *   DONE: the rounds complete in order, because the edge takes part in all of them, one after the other. A helper that
  * waits at DONE (i) has passed DONE (i - helpers); the chain arrives there after FULL (i), which the edge reaches after
  * DONE (i - lag). So as many names as there are slots are enough.
+ *   FIRST: one round a run, and __syncthreads () stands between two runs.
  *   Name 0 is the one of __syncthreads (). */
 struct IrBarriers {
 };
@@ -149,14 +172,27 @@ public:
   }
 
   __device__ __forceinline__ void
+  wait_first () const
+  {
+    asm volatile ("bar.sync %0, %1;" ::"n"(first), "n"(64) : "memory");
+  }
+
+  __device__ __forceinline__ void
+  arrive_first () const
+  {
+    asm volatile ("bar.arrive %0, %1;" ::"n"(first), "n"(64) : "memory");
+  }
+
+  __device__ __forceinline__ void
   end_run (int)
   {
   }
 
 private:
   static constexpr int parties = 96; /* threads: the chain, the edge and one helper */
+  static constexpr int first = 1 + ir_lag + ir_slots;
 
-  static_assert (1 + ir_lag + ir_slots <= 16, "a block has 16 barriers");
+  static_assert (first < 16, "a block has 16 barriers");
   static_assert (ir_helpers <= ir_slots && ir_lag <= ir_slots, "the names suffice");
 
   static __device__ __forceinline__ int
