@@ -25,39 +25,35 @@ constexpr unsigned sg_few_cells = 1 << 14;
 struct SgGrid {
   SgControl *control;
   unsigned arrivals; /* arrivals that open the next barrier */
+  unsigned passed;   /* of the first thread: the sum of what blocks have passed */
 
   __device__ unsigned first () const { return blockIdx.x * sg_threads + threadIdx.x; }
   __device__ unsigned step () const { return gridDim.x * sg_threads; }
 
-  /* Waits for all blocks. What a block has written before the barrier, every block reads behind it: the release by
-   * the first thread covers its whole block because of the block barrier before it, and the acquire invalidates the
-   * first-level cache of the multiprocessor. */
-  __device__ void
-  barrier ()
+  /* Waits for all blocks. Returns the sum of what their first threads pass; at the next barrier they must pass nothing,
+   * because some may have reached it already. What a block has written before the barrier, every block reads behind it:
+   * the release by the first thread covers its whole block because of the block barrier before it, and the acquire
+   * invalidates the first-level cache of the multiprocessor. */
+  __device__ unsigned
+  barrier (unsigned n = 0)
   {
+    __shared__ unsigned sum;
+
     arrivals += gridDim.x;
     __syncthreads ();
     if (threadIdx.x == 0) {
-      unsigned arrived;
+      unsigned long long arrived;
 
-      asm volatile ("red.release.gpu.global.add.u32 [%0], 1;" :: "l" (&control->arrived) : "memory");
+      asm volatile ("red.release.gpu.global.add.u64 [%0], %1;" :: "l" (&control->arrived),
+          "l" ((unsigned long long) n << 32 | 1) : "memory");
       do
-        asm volatile ("ld.acquire.gpu.global.u32 %0, [%1];" : "=r" (arrived) : "l" (&control->arrived) : "memory");
-      while (arrived < arrivals);
+        asm volatile ("ld.acquire.gpu.global.u64 %0, [%1];" : "=l" (arrived) : "l" (&control->arrived) : "memory");
+      while ((unsigned) arrived < arrivals);
+      sum = (unsigned) (arrived >> 32) - passed;
+      passed = (unsigned) (arrived >> 32);
     }
     __syncthreads ();
-  }
-
-  /* Waits for all blocks. Returns the sum of what their first threads pass. Calls are numbered one by one. */
-  __device__ unsigned
-  sum (unsigned n, int number)
-  {
-    if (first () == 0)
-      control->picks[(number + 1) % 3] = 0;
-    if (n > 0 && threadIdx.x == 0)
-      atomicAdd (control->picks + number % 3, n);
-    barrier ();
-    return control->picks[number % 3];
+    return sum;
   }
 };
 

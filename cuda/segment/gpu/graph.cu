@@ -116,7 +116,7 @@ sg_graph_kernel (const __grid_constant__ SgWork work, unsigned size)
 {
   extern __shared__ __align__ (16) unsigned char memory[];
   __shared__ SgBlock block;
-  SgGrid grid = { work.control, 0 };
+  SgGrid grid = { work.control, 0, 0 };
   SgGathered merged;
 
   if (threadIdx.x == 0)

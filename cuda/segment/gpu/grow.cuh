@@ -11,7 +11,8 @@
  * without a seed. Each block has a part of it, and lists the pairs of regions that touch there once; the other rounds
  * work on these pairs. Where few cells are without a seed from the start, they are listed while components are
  * settled, and no round looks at all cells. If there are few regions, the single block that merges makes the rounds.
- * Shared memory: SgSums, behind it the chunks of growth (sg_open_chunk), later the pairs that the block has seen.
+ * Shared memory: SgSums, behind it the chunks of growth (sg_open_chunk), later the pairs that the block has seen, and
+ * its lists, if they fit.
  * Race free: a grid barrier stands between phases; means are frozen within a round, because records change in phase
  * B only, by integer atomics. A block's pairs are moved together where they are, behind a block barrier.
  * Bound by scattered accesses to the second-level cache and by the barriers (docs/notes/segment.md). */
@@ -85,18 +86,19 @@ sg_grow_chunks (const SgWork &work, SgGrid &grid, SgBlock *block, unsigned char 
   grid.barrier ();
 }
 
-/* Returns the mean of a region, which is given as sg_pick_of returns it. Before the first round a region without a seed
- * is one cell. */
-__device__ __forceinline__ unsigned
-sg_mean_of (const SgWork &work, unsigned region, bool first)
+/* Returns the record of a region, which is given as sg_pick_of returns it. Before the first round a region without a
+ * seed is one cell, and has none. */
+__device__ __forceinline__ SgRecord
+sg_record_now (const SgWork &work, unsigned region, bool first)
 {
-  return first && !(region & 1) ? work.after.p[region >> 1] : sg_mean (sg_load_record (work.record + (region >> 1)));
+  return first && !(region & 1) ? sg_record_of (work.after.p[region >> 1])
+      : sg_load_record (work.record + (region >> 1));
 }
 
 /* A block's part of the graph that grows: its pairs of touching regions of which at least one has no seed, the smaller
  * number << 32 | the other, and its regions without a seed. Regions are given as sg_pick_of returns them. */
 struct SgPairs {
-  unsigned long long *pair, *seen; /* seen: table of sg_seen_pairs entries in shared memory */
+  unsigned long long *pair, *seen; /* seen: table of sg_seen_pairs entries. Both in shared memory, if they fit */
   unsigned *region, *spare;        /* room for as many */
   unsigned n, regions;
 };
@@ -194,14 +196,20 @@ sg_offer_pairs (const SgWork &work, SgBlock *block, SgPairs *p, int round, bool 
     if (changed) {
       a = has ? sg_region_now (work, a) : 0;
       b = has ? sg_region_now (work, b) : 0;
-      has = has && a != b && !(a & b & 1) && sg_is_new (p->seen, sg_pair_of (a, b));
+      has = has && a != b && !(a & b & 1);
+    }
+    /* loaded while the table is searched */
+    const SgRecord ra = has ? sg_record_now (work, a, round == 0) : SgRecord { 0, 0 };
+    const SgRecord rb = has ? sg_record_now (work, b, round == 0) : SgRecord { 0, 0 };
+
+    if (changed) {
+      has = has && sg_is_new (p->seen, sg_pair_of (a, b));
       __syncthreads (); /* these pairs have been read */
       sg_append (p->pair, &block->cells, has, sg_pair_of (a, b));
     }
     if (!has)
       continue;
-    const unsigned long long key
-        = (unsigned long long) sg_distance (sg_mean_of (work, a, round == 0), sg_mean_of (work, b, round == 0)) << 32;
+    const unsigned long long key = (unsigned long long) sg_distance (sg_mean (ra), sg_mean (rb)) << 32;
 
     if (!(a & 1))
       atomicMin (best + (a >> 1), key | b);
@@ -218,6 +226,7 @@ sg_join_listed (const SgWork &work, SgBlock *block, SgPairs *p, int round)
 
   for (unsigned i = threadIdx.x; i - threadIdx.x % 32 < p->regions; i += sg_threads) {
     const unsigned r = p->region[min (i, p->regions - 1)], pick = (unsigned) best[r];
+    const SgRecord record = sg_load_record (work.record + r);
     const bool has = i < p->regions && pick != (unsigned) sg_none_64;
     const unsigned end = has ? sg_walk_picks (best, r, pick) : r, to = end & ~sg_settled;
     const bool joins = to != r, stays = has && !joins;
@@ -227,7 +236,7 @@ sg_join_listed (const SgWork &work, SgBlock *block, SgPairs *p, int round)
     if (stays)
       work.best[~round & 1][r] = sg_none_64;
     sg_append (p->spare, &block->roots, stays, r);
-    sg_add_record (block->sums, work.record, joins, to, sg_record_if (work.record, joins, r));
+    sg_add_record (block->sums, work.record, joins, to, record);
   }
   sg_flush_sums (block->sums, work.record);
   unsigned *spare = p->region;
@@ -241,13 +250,20 @@ sg_join_listed (const SgWork &work, SgBlock *block, SgPairs *p, int round)
  * a seed are left: the single block makes the other rounds. `first`: none has been made by chunks. Returns how many are
  * left, or more. */
 __device__ unsigned
-sg_grow_listed (const SgWork &work, SgGrid &grid, SgBlock *block, unsigned char *memory, unsigned n, bool first,
-    unsigned few)
+sg_grow_listed (const SgWork &work, SgGrid &grid, SgBlock *block, unsigned char *memory, size_t size, unsigned n,
+    bool first, unsigned few)
 {
   const unsigned from = (unsigned) ((unsigned long long) n * blockIdx.x / gridDim.x);
   const unsigned to = (unsigned) ((unsigned long long) n * (blockIdx.x + 1) / gridDim.x);
   SgPairs p = { work.pair + 4ull * from, (unsigned long long *) (memory + sizeof (SgSums)), work.region_list + from,
     work.cell_list + from, 0, 0 };
+  const size_t used = sizeof (SgSums) + sg_seen_pairs * sizeof *p.seen;
+
+  if (used + (to - from) * (4 * sizeof *p.pair + 2 * sizeof *p.region) <= size) {
+    p.pair = (unsigned long long *) (memory + used);
+    p.region = (unsigned *) (p.pair + 4 * (to - from));
+    p.spare = p.region + (to - from);
+  }
   unsigned left = n;
 
   if (left > few)
@@ -261,7 +277,7 @@ sg_grow_listed (const SgWork &work, SgGrid &grid, SgBlock *block, unsigned char 
       block->roots = 0;
     __syncthreads ();
     sg_join_listed (work, block, &p, round);
-    left = grid.sum (p.regions, round);
+    left = grid.barrier (p.regions);
   }
   return left;
 }
@@ -276,7 +292,7 @@ sg_grow (const SgWork &work, SgGrid &grid, SgBlock *block, unsigned char *memory
   if (!listed)
     sg_grow_chunks (work, grid, block, memory, size);
   /* weak borders are looked for when growth has ended */
-  return sg_grow_listed (work, grid, block, memory, listed ? work.control->listed : work.control->left, listed,
+  return sg_grow_listed (work, grid, block, memory, size, listed ? work.control->listed : work.control->left, listed,
       work.weak_borders || seeded > sg_few_regions ? 0 : sg_few_regions - seeded) > 0;
 }
 

@@ -31,7 +31,7 @@ constexpr long long sg_max_cells = 1ll << 24;
 
 /* Counters and lengths of lists. All of them are 0 between two frames. */
 struct SgControl {
-  unsigned arrived;  /* blocks that have reached the grid barrier */
+  unsigned long long arrived; /* arrivals of blocks at the grid barrier, and << 32 the sum of what they have passed */
   unsigned free;     /* cells that belong to no component */
   unsigned seeded;   /* regions with a seed */
   unsigned listed, left; /* of cell_list: when components are settled, and after a first round of growth by chunks */
