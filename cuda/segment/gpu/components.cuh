@@ -316,6 +316,8 @@ sg_settle (const SgWork &work, const SgGrid &grid, SgBlock *block, const SgLocal
       if (has)
         work.parent[cell[k]] = freed ? cell[k] : root[k] | sg_settled;
       regions += has && !freed && root[k] == cell[k];
+      if (has && !freed && root[k] == cell[k]) /* for the first round of merging */
+        work.best[0][cell[k]] = work.best[1][cell[k]] = sg_none_64;
       freed = freed || (all && cell[k] < n && !has);
       listed |= (unsigned) freed << k;
       if (all && freed)

@@ -126,12 +126,10 @@ sg_graph_kernel (const __grid_constant__ SgWork work, unsigned size)
   sg_find_components (work, grid, &block, memory, size);
   const bool grows = sg_grow (work, grid, &block, memory, size);
 
-  sg_count_pairs (work, &block, (SgTilePairs *) memory);
+  sg_count_pairs (work, &block, (SgTilePairs *) memory, grows);
   grid.barrier ();
   sg_clear_sums ((SgSums *) memory);
-  if (grid.first () == 0)
-    for (int i = 0; i < 3; i++)
-      work.control->picks[i] = 0;
+  __syncthreads ();
   if (work.weak_borders) {
     sg_join_weak (work, grid);
     grid.barrier ();

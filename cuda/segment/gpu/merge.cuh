@@ -98,10 +98,51 @@ sg_add_perimeter (const SgWork &work, SgTilePairs *tile, unsigned root, unsigned
 }
 static_assert (sg_perimeters == 1u << (32 - 22), "its hash has as many values");
 
+__device__ __forceinline__ void
+sg_offer (unsigned long long *best, unsigned region, unsigned long long key)
+{
+  if (key < __ldcg (best + region))
+    atomicMin (best + region, key);
+}
+
+/* Offers two regions that touch to each other. */
+__device__ __forceinline__ void
+sg_offer_edge (const SgWork &work, const SgMerge &m, unsigned a, unsigned b)
+{
+  unsigned long long *best = work.best[m.round & 1];
+  const SgRecord ra = sg_load_record (work.record + a), rb = sg_load_record (work.record + b);
+  const unsigned ma = sg_mean (ra), mb = sg_mean (rb), na = sg_cells (ra), nb = sg_cells (rb), least = min (na, nb);
+  const unsigned distance = sg_distance (ma, mb), cost = sg_cost (distance, least);
+  const unsigned long long key = (unsigned long long) (m.grows ? distance : cost) << 32;
+  const bool joins = sg_may_join (work, m, ma, mb, (ra.x & rb.x & sg_old) != 0, least, cost);
+  const bool a_first = na < nb || (na == nb && a > b);
+
+  if ((joins && a_first) || na < m.min_cells || (m.grows && !(ra.x & sg_seeded)))
+    sg_offer (best, a, key | b);
+  if ((joins && !a_first) || nb < m.min_cells || (m.grows && !(rb.x & sg_seeded)))
+    sg_offer (best, b, key | a);
+}
+
+/* Returns the state in which merging begins. Its first round is 2: the list of regions then is root_list[1]. */
+__device__ __forceinline__ SgMerge
+sg_first_round (const SgWork &work, bool grows)
+{
+  return SgMerge { 2, grows, CF_SEGMENT_RISES, work.control->slots, work.control->roots[1], 0, 0 };
+}
+
+/* Returns whether the picks of the first round are made where pairs are counted: a single block cannot make that round,
+ * because there are too many regions. */
+__device__ __forceinline__ bool
+sg_picks_early (const SgWork &work, bool grows)
+{
+  return !grows && !work.weak_borders && work.control->seeded > sg_local_max;
+}
+
 /* Adds a touching pair of cells of two regions to the batch's table, or, where that is crowded, to the frame's table or
  * list. */
 __device__ void
-sg_count_pair (const SgWork &work, SgBlock *block, SgTilePairs *tile, unsigned a, unsigned b, unsigned weak)
+sg_count_pair (const SgWork &work, SgBlock *block, SgTilePairs *tile, unsigned a, unsigned b, unsigned weak,
+    bool picks)
 {
   const unsigned long long key = (unsigned long long) min (a, b) << 32 | max (a, b);
   unsigned at = sg_hash (key) % sg_pair_slots, slot;
@@ -121,6 +162,8 @@ sg_count_pair (const SgWork &work, SgBlock *block, SgTilePairs *tile, unsigned a
   }
   if (!work.weak_borders) {
     work.edge[atomicAdd (&work.control->slots, 1u)] = key;
+    if (picks)
+      sg_offer_edge (work, sg_first_round (work, false), a, b);
     return;
   }
   atomicAdd (work.perimeter + a, 1u);
@@ -171,7 +214,8 @@ sg_find_batch (const SgWork &work, SgTilePairs *tile, SgBatch batch, unsigned (&
     if (r != sg_none)
       work.parent[cell[k]] = r;
     if (r != sg_none && r == cell[k]) {
-      work.best[0][r] = work.best[1][r] = sg_none_64;
+      if (!(root[k] & sg_settled)) /* the others: sg_settle */
+        work.best[0][r] = work.best[1][r] = sg_none_64;
       roots |= 1u << k;
     }
   }
@@ -248,13 +292,18 @@ sg_add_batch (const SgWork &work, SgBlock *block, SgTilePairs *tile)
 }
 
 /* Lists the pairs of the batch's table: for step 7 those that are new in the frame's, with their slots. Adds the
- * perimeters. */
+ * perimeters. `picks`: sg_picks_early. */
 __device__ void
-sg_list_added (const SgWork &work, const SgBlock *block, const SgTilePairs *tile)
+sg_list_added (const SgWork &work, const SgBlock *block, const SgTilePairs *tile, bool picks)
 {
   if (!work.weak_borders) {
-    for (unsigned i = threadIdx.x; i < block->used; i += sg_threads)
-      work.edge[tile->added_at + i] = tile->key[tile->used[i]];
+    for (unsigned i = threadIdx.x; i < block->used; i += sg_threads) {
+      const unsigned long long key = tile->key[tile->used[i]];
+
+      work.edge[tile->added_at + i] = key;
+      if (picks)
+        sg_offer_edge (work, sg_first_round (work, false), (unsigned) (key >> 32), (unsigned) key);
+    }
     return;
   }
   for (unsigned i = threadIdx.x; i < tile->n_added; i += sg_threads) {
@@ -284,7 +333,7 @@ sg_clear_pairs (SgBlock *block, SgTilePairs *tile)
 /* Counts the pairs of a batch, which waits for memory no more often than a single tile would. All blocks request the
  * lengths of the frame's lists, so a batch does that once. */
 __device__ void
-sg_count_batch (const SgWork &work, SgBlock *block, SgTilePairs *tile, SgBatch batch)
+sg_count_batch (const SgWork &work, SgBlock *block, SgTilePairs *tile, SgBatch batch, bool picks)
 {
   const unsigned at = threadIdx.x / sg_tile * sg_tile_pitch + threadIdx.x % sg_tile;
   unsigned cell[sg_batch_tiles + 1], borders, weak, positions;
@@ -297,7 +346,7 @@ sg_count_batch (const SgWork &work, SgBlock *block, SgTilePairs *tile, SgBatch b
     const unsigned i = (unsigned) __ffs ((int) borders) - 1;
     const unsigned *root = tile->root[i / 2] + at;
 
-    sg_count_pair (work, block, tile, root[0], i & 1 ? root[sg_tile_pitch] : root[1], weak >> i & 1);
+    sg_count_pair (work, block, tile, root[0], i & 1 ? root[sg_tile_pitch] : root[1], weak >> i & 1, picks);
   }
   __syncwarp ();
   const unsigned first = sg_reserve_each<sg_batch_tiles> (&tile->roots, roots, &positions);
@@ -311,7 +360,7 @@ sg_count_batch (const SgWork &work, SgBlock *block, SgTilePairs *tile, SgBatch b
   if (threadIdx.x == 32)
     tile->roots_at = atomicAdd (&work.control->roots[list], tile->roots);
   __syncthreads ();
-  sg_list_added (work, block, tile);
+  sg_list_added (work, block, tile, picks);
 #pragma unroll
   for (unsigned k = 0; k < sg_batch_tiles; k++)
     if (roots >> k & 1)
@@ -319,8 +368,9 @@ sg_count_batch (const SgWork &work, SgBlock *block, SgTilePairs *tile, SgBatch b
 }
 
 __device__ void
-sg_count_pairs (const SgWork &work, SgBlock *block, SgTilePairs *tile)
+sg_count_pairs (const SgWork &work, SgBlock *block, SgTilePairs *tile, bool grows)
 {
+  const bool picks = sg_picks_early (work, grows);
   const unsigned tiles = (unsigned) ((work.columns + sg_tile - 1) / sg_tile * ((work.rows + sg_tile - 1) / sg_tile));
   const unsigned first = (unsigned) ((unsigned long long) tiles * blockIdx.x / gridDim.x);
   const unsigned end = (unsigned) ((unsigned long long) tiles * (blockIdx.x + 1) / gridDim.x);
@@ -328,7 +378,7 @@ sg_count_pairs (const SgWork &work, SgBlock *block, SgTilePairs *tile)
   for (unsigned number = first; number < end; number += sg_batch_tiles) {
     __syncthreads ();
     sg_clear_pairs (block, tile);
-    sg_count_batch (work, block, tile, SgBatch { number, min (end - number, sg_batch_tiles) });
+    sg_count_batch (work, block, tile, SgBatch { number, min (end - number, sg_batch_tiles) }, picks);
   }
 }
 
@@ -382,20 +432,12 @@ sg_add_weak (const SgWork &work, const SgGrid &grid, SgBlock *block)
 
 /* ---- steps 8 and 9: rounds of all blocks -------------------------------- */
 
-__device__ __forceinline__ void
-sg_offer (unsigned long long *best, unsigned region, unsigned long long key)
-{
-  if (key < __ldcg (best + region))
-    atomicMin (best + region, key);
-}
-
 /* Phase A over the edges. The ends of an edge become the roots of their regions; an edge inside a region stays listed.
  * */
 __device__ void
 sg_pick_edges (const SgWork &work, const SgGrid &grid, const SgMerge &m)
 {
   unsigned long long *list = work.edge;
-  unsigned long long *best = work.best[m.round & 1];
 
   for (unsigned i = sg_spread (); i < m.edges; i += grid.step ()) {
     const unsigned cell[2] = { (unsigned) (list[i] >> 32), (unsigned) list[i] };
@@ -405,19 +447,8 @@ sg_pick_edges (const SgWork &work, const SgGrid &grid, const SgMerge &m)
     const unsigned a = root[0] & ~sg_settled, b = root[1] & ~sg_settled;
 
     list[i] = (unsigned long long) a << 32 | b;
-    if (a != b) {
-      const SgRecord ra = sg_load_record (work.record + a), rb = sg_load_record (work.record + b);
-      const unsigned ma = sg_mean (ra), mb = sg_mean (rb), na = sg_cells (ra), nb = sg_cells (rb), least = min (na, nb);
-      const unsigned distance = sg_distance (ma, mb), cost = sg_cost (distance, least);
-      const unsigned long long key = (unsigned long long) (m.grows ? distance : cost) << 32;
-      const bool joins = sg_may_join (work, m, ma, mb, (ra.x & rb.x & sg_old) != 0, least, cost);
-      const bool a_first = na < nb || (na == nb && a > b);
-
-      if ((joins && a_first) || na < m.min_cells || (m.grows && !(ra.x & sg_seeded)))
-        sg_offer (best, a, key | b);
-      if ((joins && !a_first) || nb < m.min_cells || (m.grows && !(rb.x & sg_seeded)))
-        sg_offer (best, b, key | a);
-    }
+    if (a != b)
+      sg_offer_edge (work, m, a, b);
   }
 }
 
@@ -464,17 +495,19 @@ sg_join_picks (const SgWork &work, const SgGrid &grid, SgBlock *block, const SgM
 }
 
 /* Makes one round and goes on to the next stage if it changed nothing and the threshold has not risen. Returns false
- * after the last stage. */
+ * after the last stage. `picked`: the picks have been made. */
 __device__ bool
-sg_merge_round (const SgWork &work, SgGrid &grid, SgBlock *block, SgMerge *m)
+sg_merge_round (const SgWork &work, SgGrid &grid, SgBlock *block, SgMerge *m, bool picked)
 {
   SgControl *control = work.control;
-  const int now = m->round % 3, next = (m->round + 1) % 3, after = (m->round + 2) % 3;
+  const int now = m->round % 3, next = (m->round + 1) % 3;
 
-  sg_pick_edges (work, grid, *m);
-  grid.barrier ();
-  if (grid.first () == 0)
-    control->roots[after] = control->picks[after] = 0;
+  if (!picked) {
+    if (grid.first () == 0)
+      control->roots[next] = control->picks[now] = 0;
+    sg_pick_edges (work, grid, *m);
+    grid.barrier ();
+  }
   sg_join_picks (work, grid, block, *m, &control->roots[next]);
   grid.barrier ();
   m->roots = control->roots[next];
@@ -489,15 +522,11 @@ __device__ bool
 sg_merge_all (const SgWork &work, SgGrid &grid, SgBlock *block, bool grows, unsigned char *memory, size_t size,
     SgGathered *merged)
 {
-  /* rounds begin with 2: its list is root_list[1] */
-  SgMerge m = { 2, grows, CF_SEGMENT_RISES, work.control->slots, work.control->roots[1], 0, 0 };
+  SgMerge m = sg_first_round (work, grows);
   bool again = true;
 
-  while (again && !sg_fits_local (m.roots, m.edges, (unsigned) work.n, size)) {
-    if (m.round == 2 && grid.first () == 0)
-      work.control->roots[0] = 0;
-    again = sg_merge_round (work, grid, block, &m);
-  }
+  while (again && !sg_fits_local (m.roots, m.edges, (unsigned) work.n, size))
+    again = sg_merge_round (work, grid, block, &m, m.round == 2 && sg_picks_early (work, grows));
   if (!again) {
     if (grid.first () == 0) {
       work.control->regions = m.roots;
