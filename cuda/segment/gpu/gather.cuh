@@ -4,11 +4,12 @@
  * segment/gpu/gather.cuh: what the single block (single_block.cuh) loads: regions in the order of their roots, edges
  * without duplicates, and the picks of the first round.
  *
- * Map: warps of all blocks take regions and edges in rotation; a warp finds the rank of one region.
- * Shared memory: the list of roots, behind SgSums.
- * Race free: a grid barrier stands between ranks and what is stored by them. Picks and the table of edges are changed
- * by atomics, and no result depends on which of two equal edges stays.
- * Bound by latency: two grid barriers, and between them chains of accesses to the second-level cache. */
+ * Map: warps of all blocks take regions and edges in rotation. Each block sorts all roots by itself, which takes less
+ * time than a grid barrier: it counts them by their upper bits.
+ * Shared memory: SgRoots, behind SgSums.
+ * Race free: block barriers stand between counting, adding up and placing the roots. Picks and the table of edges are
+ * changed by atomics, and no result depends on which of two equal edges stays.
+ * Bound by latency: a chain of accesses to the second-level cache. */
 #ifndef CF_SEGMENT_GPU_GATHER_CUH
 #define CF_SEGMENT_GPU_GATHER_CUH
 
@@ -93,12 +94,11 @@ sg_local_size (unsigned regions)
 }
 
 /* Returns whether a graph fits. A planar graph has less than three edges per region. If this one has more (seeds
- * that touch by corners may cross), the edges stay in device memory. SgGathered.region has room for half of the cells.
- * */
+ * that touch by corners may cross), the edges stay in device memory. */
 __host__ __device__ inline bool
-sg_fits_local (unsigned regions, unsigned edges, unsigned cells, size_t size)
+sg_fits_local (unsigned regions, unsigned edges, size_t size)
 {
-  return regions <= sg_local_max && 2 * regions <= cells
+  return regions <= sg_local_max
       && sg_local_size (regions) + 2 * sizeof (unsigned) * (size_t) min (edges, 3 * regions) <= size;
 }
 
@@ -115,7 +115,7 @@ sg_gathered (const SgWork &work)
 {
   SgGathered g;
 
-  g.region = (uint4 *) work.root_list[0]; /* both lists have been read when the first region is stored */
+  g.region = (uint4 *) work.paint;
   g.mean = work.local;
   g.best = g.index = work.kind;
   g.edge = (unsigned *) work.best[0];
@@ -146,34 +146,75 @@ sg_lay_out (unsigned char *memory, unsigned regions, unsigned edges)
   return l;
 }
 
-/* Finds the rank of each region among the roots, one warp per region; all blocks call. `smallest`, which is free by
- * now, gets the root of each rank. `roots`: shared memory. */
-__device__ void
-sg_rank (const SgWork &work, const SgGrid &grid, const SgMerge &m, unsigned *roots)
+/* The roots of all regions in shared memory, for ranks: those whose upper bits are b are root[start[b]] to
+ * root[start[b + 1] - 1], in an arbitrary order. */
+struct SgRoots {
+  unsigned start[sg_local_max + 1], root[sg_local_max], of_warp[sg_threads / 32];
+};
+
+/* Returns the upper bits of a root. */
+__device__ __forceinline__ unsigned
+sg_bucket (const SgWork &work, unsigned root)
 {
-  const unsigned lane = threadIdx.x & 31, padded = (m.roots + 127) / 128 * 128;
+  return root >> max (32 - __clz (work.n - 1) - (int) sg_local_bits, 0);
+}
 
-  for (unsigned i = threadIdx.x; i < padded; i += sg_threads)
-    roots[i] = i < m.roots ? work.root_list[~m.round & 1][i] : sg_none;
-  for (unsigned i = grid.first (); i < m.roots; i += grid.step ())
-    sg_gathered (work).best[i] = sg_none;
-  __syncthreads ();
-  for (unsigned i = sg_spread () / 32; i < m.roots; i += grid.step () / 32) {
-    const unsigned root = roots[i];
-    unsigned smaller = 0;
+/* Fills `roots`. All threads of the block must call. */
+__device__ void
+sg_sort_roots (const SgWork &work, const SgMerge &m, SgRoots *roots)
+{
+  constexpr unsigned each = sg_local_max / sg_threads; /* of roots, and of buckets */
+  const unsigned lane = threadIdx.x & 31, warp = threadIdx.x / 32;
+  unsigned root[each], bucket[each], at[each], count[each], sum = 0;
 
-#pragma unroll 1
-    for (unsigned j = 4 * lane; j < padded; j += 128) {
-      const uint4 four = *(const uint4 *) (roots + j);
-
-      smaller += (four.x < root) + (four.y < root) + (four.z < root) + (four.w < root);
-    }
-    smaller = sg_reduce (~0u, smaller);
-    if (lane == 0) {
-      work.rank[root] = smaller;
-      work.smallest[smaller] = root;
-    }
+#pragma unroll
+  for (unsigned k = 0; k < each; k++) {
+    roots->start[each * threadIdx.x + k] = 0;
+    root[k] = threadIdx.x + k * sg_threads < m.roots
+        ? work.root_list[~m.round & 1][threadIdx.x + k * sg_threads] : sg_none;
+    bucket[k] = sg_bucket (work, root[k]);
   }
+  __syncthreads ();
+#pragma unroll
+  for (unsigned k = 0; k < each; k++)
+    at[k] = root[k] != sg_none ? atomicAdd (roots->start + bucket[k], 1u) : 0;
+  __syncthreads ();
+#pragma unroll
+  for (unsigned k = 0; k < each; k++)
+    sum += count[k] = roots->start[each * threadIdx.x + k];
+  for (unsigned i = 1; i < 32; i *= 2) {
+    const unsigned lower = __shfl_up_sync (~0u, sum, i);
+
+    sum += lane >= i ? lower : 0;
+  }
+  if (lane == 31)
+    roots->of_warp[warp] = sum;
+  __syncthreads ();
+  sum += sg_reduce (~0u, lane < warp ? roots->of_warp[lane] : 0);
+#pragma unroll
+  for (int k = each - 1; k >= 0; k--)
+    roots->start[each * threadIdx.x + (unsigned) k] = sum -= count[k];
+  if (threadIdx.x == 0)
+    roots->start[sg_local_max] = m.roots;
+  __syncthreads ();
+#pragma unroll
+  for (unsigned k = 0; k < each; k++)
+    if (root[k] != sg_none)
+      roots->root[roots->start[bucket[k]] + at[k]] = root[k];
+  __syncthreads ();
+}
+static_assert (sg_threads / 32 == 32 && sg_local_max % sg_threads == 0, "a thread's share of the roots");
+
+/* Returns how many roots are smaller. */
+__device__ __forceinline__ unsigned
+sg_rank (const SgWork &work, const SgRoots *roots, unsigned root)
+{
+  const unsigned bucket = sg_bucket (work, root), from = roots->start[bucket], to = roots->start[bucket + 1];
+  unsigned rank = from;
+
+  for (unsigned i = from; i < to; i++)
+    rank += roots->root[i] < root;
+  return rank;
 }
 
 /* Returns the number of bits of an index into the table that finds duplicates of edges. */
@@ -217,7 +258,8 @@ sg_offer_first (const SgWork &work, const SgMerge &m, unsigned *best, uint2 rank
 }
 
 __device__ void
-sg_gather_edges (const SgWork &work, const SgGrid &grid, const SgMerge &m, const SgGathered &to, unsigned *length)
+sg_gather_edges (const SgWork &work, const SgGrid &grid, const SgMerge &m, const SgRoots *roots, const SgGathered &to,
+    unsigned *length)
 {
   const unsigned long long *list = work.edge;
   const int bits = sg_table_bits (work, m);
@@ -231,8 +273,8 @@ sg_gather_edges (const SgWork &work, const SgGrid &grid, const SgMerge &m, const
 
       sg_find<2> (work.parent, cell, root);
       const unsigned a = root[0] & ~sg_settled, b = root[1] & ~sg_settled;
-      const uint2 rank = { work.rank[a], work.rank[b] };
       const SgRecord ra = sg_load_record (work.record + a), rb = sg_load_record (work.record + b);
+      const uint2 rank = { sg_rank (work, roots, a), sg_rank (work, roots, b) };
 
       edge = a != b ? min (rank.x, rank.y) | max (rank.x, rank.y) << 16 : 0;
       if (edge && !sg_is_first (work.seen, bits, edge))
@@ -244,20 +286,27 @@ sg_gather_edges (const SgWork &work, const SgGrid &grid, const SgMerge &m, const
   }
 }
 
-/* Stores what the single block will load, in the order in which it does. All blocks call. */
+/* Stores what the single block will load, in the order in which it does: that of the roots, which each block finds by
+ * itself. All blocks call. `smallest`, which is free by now, gets the root of each rank. */
 __device__ void
-sg_gather (const SgWork &work, const SgGrid &grid, const SgMerge &m, unsigned *edges)
+sg_gather (const SgWork &work, const SgGrid &grid, const SgMerge &m, SgRoots *roots, unsigned *edges)
 {
   const SgGathered to = sg_gathered (work);
 
-  sg_gather_edges (work, grid, m, to, edges);
-  for (unsigned i = grid.first (); i < m.roots; i += grid.step ()) {
-    const SgRecord record = sg_load_record (work.record + work.smallest[i]);
+  sg_sort_roots (work, m, roots);
+  sg_gather_edges (work, grid, m, roots, to, edges);
+  /* By the last warps, as the first ones have the edges; not in the order of `roots`, in which each block has the roots
+   * of a bucket in an order of its own. */
+  for (unsigned i = sg_spread (sg_threads / 32 - 1 - threadIdx.x / 32); i < m.roots; i += grid.step ()) {
+    const unsigned root = work.root_list[~m.round & 1][i], rank = sg_rank (work, roots, root);
+    const SgRecord record = sg_load_record (work.record + root);
     const bool old = (record.x & sg_old) != 0;
 
-    to.region[i] = make_uint4 (sg_cells (record) | (old ? sg_old_bit : 0), (unsigned) record.x,
+    work.rank[root] = rank;
+    work.smallest[rank] = root;
+    to.region[rank] = make_uint4 (sg_cells (record) | (old ? sg_old_bit : 0), (unsigned) record.x,
         (unsigned) (record.y >> 32), (unsigned) record.y);
-    to.mean[i] = sg_mean (record) | (old ? sg_old_mean : 0) | (record.x & sg_seeded ? 0 : sg_free_mean);
+    to.mean[rank] = sg_mean (record) | (old ? sg_old_mean : 0) | (record.x & sg_seeded ? 0 : sg_free_mean);
   }
 }
 

@@ -124,7 +124,8 @@ struct SgWork {
   uint16_t *map;        /* width x height indices */
   CfSegmentRegion *found, *reported; /* reported, reported_n: in pinned host memory */
   unsigned *reported_n;
-  unsigned *paint;      /* [index][component] for three components; one word per index if out_layout is not SG_ANY */
+  unsigned *paint;      /* [index][component] for three components; one word per index if out_layout is not SG_ANY.
+                         * Before, SgGathered.region */
 };
 static_assert (sizeof (SgWork) < 4000, "must fit the parameters of a kernel");
 

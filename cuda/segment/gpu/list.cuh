@@ -84,12 +84,19 @@ sg_poke (unsigned *p, unsigned value)
 #endif
 }
 
-/* Returns the first item of a thread where warps of all blocks take items in rotation; the next is grid.step ()
- * further. A single multiprocessor is slow at loading from scattered addresses, so every list is spread over all. */
+/* Returns the first item of a thread where warps of all blocks take items in rotation, `warp` being the number of this
+ * one; the next is grid.step () further. A single multiprocessor is slow at loading from scattered addresses, so every
+ * list is spread over all. */
+__device__ __forceinline__ unsigned
+sg_spread (unsigned warp)
+{
+  return (warp * gridDim.x + blockIdx.x) * 32 + (threadIdx.x & 31);
+}
+
 __device__ __forceinline__ unsigned
 sg_spread ()
 {
-  return (threadIdx.x / 32 * gridDim.x + blockIdx.x) * 32 + (threadIdx.x & 31);
+  return sg_spread (threadIdx.x / 32);
 }
 
 /* Appends a value of each lane for which `has` is set. All lanes of the warp must call. The order in the list is

@@ -371,6 +371,7 @@ __device__ void
 sg_count_pairs (const SgWork &work, SgBlock *block, SgTilePairs *tile, bool grows)
 {
   const bool picks = sg_picks_early (work, grows);
+  const SgGathered gathered = sg_gathered (work);
   const unsigned tiles = (unsigned) ((work.columns + sg_tile - 1) / sg_tile * ((work.rows + sg_tile - 1) / sg_tile));
   const unsigned first = (unsigned) ((unsigned long long) tiles * blockIdx.x / gridDim.x);
   const unsigned end = (unsigned) ((unsigned long long) tiles * (blockIdx.x + 1) / gridDim.x);
@@ -380,6 +381,9 @@ sg_count_pairs (const SgWork &work, SgBlock *block, SgTilePairs *tile, bool grow
     sg_clear_pairs (block, tile);
     sg_count_batch (work, block, tile, SgBatch { number, min (end - number, sg_batch_tiles) }, picks);
   }
+  for (unsigned i = blockIdx.x * sg_threads + threadIdx.x; i < min (sg_local_max, (unsigned) work.n);
+      i += gridDim.x * sg_threads)
+    gathered.best[i] = sg_none; /* for the single block */
 }
 
 /* ---- step 7: weak borders ----------------------------------------------- */
@@ -525,7 +529,7 @@ sg_merge_all (const SgWork &work, SgGrid &grid, SgBlock *block, bool grows, unsi
   SgMerge m = sg_first_round (work, grows);
   bool again = true;
 
-  while (again && !sg_fits_local (m.roots, m.edges, (unsigned) work.n, size))
+  while (again && !sg_fits_local (m.roots, m.edges, size))
     again = sg_merge_round (work, grid, block, &m, m.round == 2 && sg_picks_early (work, grows));
   if (!again) {
     if (grid.first () == 0) {
@@ -536,9 +540,7 @@ sg_merge_all (const SgWork &work, SgGrid &grid, SgBlock *block, bool grows, unsi
   }
   unsigned *edges = &work.control->gathered;
 
-  sg_rank (work, grid, m, (unsigned *) (memory + sizeof (SgSums)));
-  grid.barrier ();
-  sg_gather (work, grid, m, edges);
+  sg_gather (work, grid, m, (SgRoots *) (memory + sizeof (SgSums)), edges);
   grid.barrier ();
   sg_clear_table (work, grid, m);
   if (blockIdx.x == 0)
