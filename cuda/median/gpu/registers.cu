@@ -295,33 +295,66 @@ filter_tile (const Plane &plane, int x, int y, unsigned one, Row (&rows)[N])
       *(uint2 *) (plane.out + (y + o) * plane.out_pitch + x) = make_uint2 (out[o].left, out[o].right);
 }
 
+/* Where a thread's tile begins, the x in bytes: tiles are numbered row by row, `across` in a row. */
+template<int TY> struct TilePosition {
+  int x, y;
+
+  __device__ __forceinline__
+  TilePosition (int i, int across)
+  {
+    const int j = (int) __fdividef ((float) i + 0.5f, (float) across); /* i / across, for i below 2^20 */
+
+    x = 8 * (i - j * across);
+    y = TY * j;
+  }
+};
+
+/* Prefetches the rows of a block's tiles into the L2 cache, as prefetch_rows (), but where a row of tiles ends the
+ * block goes on with the next one. A line of 128 bytes is for 16 threads; each thread fetches one line of one row. */
+template<int K, int TY> __device__ __forceinline__ void
+prefetch_tiles (const Plane &plane, int block)
+{
+  constexpr int lines = registers_threads / 16, rows = TY + K - 1;
+  const int thread = (int) threadIdx.x;
+
+  static_assert (lines * rows <= registers_threads, "one line a thread");
+  if (has_griddep && thread < lines * rows) {
+    const TilePosition<TY> at (block * registers_threads + thread % lines * 16, plane.blocks_x);
+    const int y = min (max (at.y - K / 2 + thread / lines, 0), plane.height - 1);
+
+    asm volatile ("prefetch.global.L2 [%0];" : : "l" (__cvta_generic_to_global (plane.in + y * plane.in_pitch + at.x)));
+  }
+}
+
 /* PAIRS: some planes are pairs, those with step 2. A kernel without them is smaller. */
 template<int K, int TY, bool PAIRS> __global__ void __launch_bounds__ (registers_threads)
 median_registers_kernel (const __grid_constant__ Launch launch)
 {
   const Plane &plane = plane_of_block (launch, (int) blockIdx.x);
   const int block = (int) blockIdx.x - plane.first_block, across = plane.blocks_x;
-  const int i = plane.filtered ? block * registers_threads + (int) threadIdx.x : block;
-  const int j = (int) __fdividef ((float) i + 0.5f, (float) across); /* i / across, for i below 2^20 */
-  const int x = 8 * (i - j * across), y = TY * j;
   const unsigned one = (unsigned) min (launch.n, 1); /* 1 where the compiler does not see it */
 
+  if (plane.filtered)
+    prefetch_tiles<K, TY> (plane, block);
   griddep_wait ();
   if (!plane.filtered) {
-    copy_tile (plane, (i - j * across) * copy_tile_w, j * copy_tile_h, copy_tile_w, copy_tile_h, (int) threadIdx.x,
-        registers_threads);
+    copy_tile (plane, block % across * copy_tile_w, block / across * copy_tile_h, copy_tile_w, copy_tile_h,
+        (int) threadIdx.x, registers_threads);
     return;
   }
-  if (y >= plane.height)
+
+  const TilePosition<TY> at (block * registers_threads + (int) threadIdx.x, across);
+
+  if (at.y >= plane.height)
     return;
   if (PAIRS && plane.step == 2) {
     MedianPairs<K> rows[TY + K - 1];
 
-    filter_tile<true, TY> (plane, x, y, one, rows);
+    filter_tile<true, TY> (plane, at.x, at.y, one, rows);
   } else {
     MedianRow<K> rows[TY + K - 1];
 
-    filter_tile<false, TY> (plane, x, y, one, rows);
+    filter_tile<false, TY> (plane, at.x, at.y, one, rows);
   }
 }
 
