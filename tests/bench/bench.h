@@ -62,6 +62,7 @@ int bench_fetch (BenchFrames *f, int i, uint8_t *in, uint8_t *out, char *error);
 typedef struct {
   int size, w, h, rows; /* of the window; outputs per thread and lane; of 32 threads in a block */
   const void *kernel;
+  int shared;            /* bytes of dynamic shared memory */
   int registers, blocks; /* of a thread; that are on an SM together */
   int dependent;         /* programmatic dependent launch */
 } BenchTile;

@@ -12,22 +12,22 @@
 
 using namespace cf;
 
-template<int K, int W, int H, int ROWS> static BenchTile
+template<int K, int W, int H, int ROWS, int BLOCKS> static BenchTile
 tile_of (void)
 {
-  typedef MedianNetworkBlock<K, W, H, ROWS> B;
+  typedef MedianNetworkBlock<K, W, H, ROWS, BLOCKS> B;
 
-  return BenchTile { K, W, H, ROWS, (const void *) median_network_kernel<B> };
+  return BenchTile { K, W, H, ROWS, (const void *) median_network_kernel<B>, B::SHARED };
 }
 
 /* Of each size the plans' own first. */
 static BenchTile tiles[] = {
-  tile_of<7, 4, 4, 8> (), tile_of<7, 4, 4, 4> (), tile_of<7, 4, 4, 16> (),
-  tile_of<7, 4, 2, 4> (), tile_of<7, 4, 2, 8> (), tile_of<7, 4, 2, 16> (), tile_of<7, 4, 2, 24> (),
-  tile_of<7, 2, 2, 4> (), tile_of<7, 2, 2, 8> (), tile_of<7, 2, 2, 16> (),
-  tile_of<7, 1, 1, 4> (), tile_of<7, 1, 1, 8> (), tile_of<7, 1, 1, 16> (),
-  tile_of<9, 4, 2, 8> (), tile_of<9, 4, 3, 12> (), tile_of<9, 4, 4, 8> (),
-  tile_of<11, 4, 3, 12> (), tile_of<11, 4, 4, 8> (), tile_of<11, 4, 2, 8> (),
+  tile_of<7, 4, 4, 8, 2> (), tile_of<7, 4, 4, 4, 4> (), tile_of<7, 4, 4, 16, 1> (),
+  tile_of<7, 4, 2, 4, 5> (), tile_of<7, 4, 2, 8, 2> (), tile_of<7, 4, 2, 16, 1> (), tile_of<7, 4, 2, 24, 1> (),
+  tile_of<7, 2, 2, 4, 6> (), tile_of<7, 2, 2, 8, 3> (), tile_of<7, 2, 2, 16, 1> (),
+  tile_of<7, 1, 1, 4, 6> (), tile_of<7, 1, 1, 8, 3> (), tile_of<7, 1, 1, 16, 1> (),
+  tile_of<9, 4, 2, 4, 5> (), tile_of<9, 4, 2, 8, 2> (), tile_of<9, 4, 3, 4, 4> (), tile_of<9, 4, 4, 8, 1> (),
+  tile_of<11, 4, 3, 4, 3> (), tile_of<11, 4, 2, 4, 4> (), tile_of<11, 4, 2, 8, 2> (), tile_of<11, 4, 4, 8, 1> (),
 };
 
 BenchTile *
@@ -42,7 +42,9 @@ bench_tile_measure (BenchTile *t)
   cudaFuncAttributes attributes;
 
   if (cudaFuncGetAttributes (&attributes, t->kernel) != cudaSuccess
-      || cudaOccupancyMaxActiveBlocksPerMultiprocessor (&t->blocks, t->kernel, 32 * t->rows, 0) != cudaSuccess)
+      || cudaFuncSetAttribute (t->kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, t->shared) != cudaSuccess
+      || cudaOccupancyMaxActiveBlocksPerMultiprocessor (&t->blocks, t->kernel, 32 * t->rows, (size_t) t->shared)
+          != cudaSuccess)
     return 0;
   t->registers = attributes.numRegs;
   t->dependent = attributes.ptxVersion >= 90; /* it waits only where it was compiled for that */
@@ -67,6 +69,6 @@ bench_tile_enqueue (const BenchTile *t, const BenchFrames *f, int stream, const 
   p.bits = 8;
   p.filtered = p.in_words = p.out_words = true;
   deal_blocks (&launch, 32 * t->w, 2 * t->rows * t->h);
-  return launch_kernel ("median: tiles", t->kernel, launch.blocks, dim3 (32, (unsigned) t->rows), arguments, 0,
-             t->dependent, static_cast<cudaStream_t> (f->stream[stream]), NULL) == CF_OK;
+  return launch_kernel ("median: tiles", t->kernel, launch.blocks, dim3 (32, (unsigned) t->rows), arguments,
+             (size_t) t->shared, t->dependent, static_cast<cudaStream_t> (f->stream[stream]), NULL) == CF_OK;
 }

@@ -18,6 +18,7 @@ struct MedianNetworkVariant {
   const void *kernel; /* takes a Launch */
   int tile_w, tile_h; /* outputs per block */
   int block_y;        /* a block has 32 x block_y threads */
+  int shared;         /* bytes of dynamic shared memory */
 };
 
 constexpr int median_n_networks = 8;

@@ -8,12 +8,13 @@ namespace cf {
 
 /* ---- the variants for one sample width ---------------------------------- */
 
-template<int K, int TX, int TY, int BY> static MedianNetworkVariant
+template<int K, int TX, int TY, int BY, int BLOCKS> static MedianNetworkVariant
 network_variant ()
 {
-  typedef MedianNetworkBlock<K, TX, TY, BY> B;
+  typedef MedianNetworkBlock<K, TX, TY, BY, BLOCKS> B;
 
-  return MedianNetworkVariant { K, (const void *) median_network_kernel<B>, B::TILE_W, B::TILE_H, B::BY };
+  static_assert (B::SHARED <= 99 << 10, "all devices from capability 8.0 on have as much");
+  return MedianNetworkVariant { K, (const void *) median_network_kernel<B>, B::TILE_W, B::TILE_H, B::BY, B::SHARED };
 }
 
 const MedianNetworkVariant *
@@ -24,9 +25,9 @@ median_networks_narrow (void)
 #endif
 {
   static const MedianNetworkVariant variants[median_n_networks] = {
-    network_variant<3, 4, 4, 4> (), network_variant<5, 4, 4, 4> (), network_variant<7, 4, 4, 8> (),
-    network_variant<9, 4, 2, 8> (), network_variant<11, 4, 3, 12> (), network_variant<13, 4, 2, 8> (),
-    network_variant<15, 4, 2, 8> (), network_variant<17, 4, 2, 8> (),
+    network_variant<3, 4, 4, 4, 8> (), network_variant<5, 4, 4, 4, 6> (), network_variant<7, 4, 4, 8, 2> (),
+    network_variant<9, 4, 2, 4, 5> (), network_variant<11, 4, 3, 4, 3> (), network_variant<13, 4, 2, 4, 3> (),
+    network_variant<15, 4, 2, 4, 2> (), network_variant<17, 4, 2, 4, 2> (),
   };
 
   return variants;

@@ -8,15 +8,19 @@
  * halves ("lanes"). In lane 0, thread (tx, ty) makes the TX x TY outputs from (tx TX, ty TY) on; in lane 1 it makes
  * those BY TY rows below. The network for that tile (median/networks.c) runs in registers.
  *
- * Shared memory: BY TY + K - 1 rows of 32-bit words, word (r, c) = sample (x0 - RA + c, y0 - R + r) | sample (same
- * column, r + BY TY) << 16. RA is R rounded up to a multiple of 4, so that aligned quads fill the rows. Columns lie in
- * TX phases (c mod TX, c / TX): threads are TX columns apart, so a warp reads 32 consecutive words at a constant
- * offset, without bank conflicts.
- * Races: none; all words are written before __syncthreads () and only read after
- * it, and each thread stores only its own outputs.
+ * Columns: neighbouring tiles have sorted columns, and merged pairs of them, in common. So from 9 x 9 on each thread
+ * first makes those of TX columns (mknetworks.c); then some make those of the columns left and right of the block's.
  *
- * Bound: the minima and maxima on the ALU, so some sorts run on the FMA pipe (CF_SORT_FMA); and instruction fetch,
- * hence large blocks whose warps stay together (CF_PACE), and rare paths out of line. Figures: docs/notes/median.md. */
+ * Shared memory: vectors of four words of the columns, VECTORS for each of BY x LANES threads, those of a row of
+ * threads side by side, so that a warp's accesses meet no bank twice. Then BY TY + K - 1 rows of 32-bit words, word
+ * (r, c) = sample (x0 - RA + c, y0 - R + r) | sample (same column, r + BY TY) << 16. RA is R rounded up to a multiple
+ * of 4, so that aligned quads fill the rows. Columns lie in TX phases (c mod TX, c / TX): threads are TX columns apart,
+ * so a warp reads 32 consecutive words at a constant offset, without bank conflicts.
+ * Races: none; the rows are written before the first __syncthreads () and only read after it, the columns before the
+ * second, and each thread stores only its own outputs.
+ *
+ * Bound: the minima and maxima on the ALU, so half of the sorts run on the FMA pipe (CF_SORT_FMA); and instruction
+ * fetch, hence rare paths out of line. Figures: docs/notes/median.md. */
 #ifndef CF_MEDIAN_GPU_NETWORK_CUH
 #define CF_MEDIAN_GPU_NETWORK_CUH
 
@@ -43,10 +47,6 @@
 #define CF_MAX(d, a, b) CF_EACH_LANE ("max", d, a, b)
 #endif
 
-/* A network runs once from its first to its last instruction, so warps at different
- * positions compete for the instruction caches. A barrier every 256 steps keeps the
- * warps of a block together; all threads of a block run the network. */
-#define CF_PACE "bar.sync 0;"
 #define CF_SORT_ALU(d, e, a, b) CF_MIN (d, a, b) CF_MAX (e, a, b)
 /* A sort on the FMA pipe, which is idle otherwise: three operations instead of two. As half floats the bits of samples
  * of at most 11 bits are subnormals or the first normals, 2^-24 apart, so sums and differences are exact: with
@@ -69,12 +69,15 @@ namespace cf {
 
 #include "median_networks.cuh"
 
-/* Windows of k x k, tiles of tx x ty outputs per thread and lane, by rows of threads. */
-template<int k, int tx, int ty, int by> struct MedianNetworkBlock {
+/* Windows of k x k, tiles of tx x ty outputs per thread and lane, by rows of threads, and registers for that many
+ * blocks on an SM. */
+template<int k, int tx, int ty, int by, int blocks> struct MedianNetworkBlock {
   typedef MedianNetwork<k, tx, ty> Network;
-  static constexpr int K = k, TX = tx, TY = ty, BY = by, R = K / 2, RA = (R + 3) / 4 * 4;
+  static constexpr int K = k, TX = tx, TY = ty, BY = by, BLOCKS = blocks, R = K / 2, RA = (R + 3) / 4 * 4;
   static constexpr int TILE_W = 32 * TX, HALF_H = BY * TY, TILE_H = 2 * HALF_H;
   static constexpr int WORDS = TILE_W + 2 * RA, ROWS = HALF_H + K - 1; /* of the shared rows */
+  static constexpr int COLUMNS = BY * Network::LANES * Network::VECTORS; /* vectors of four words */
+  static constexpr int SHARED = 16 * COLUMNS + 4 * ROWS * WORDS;         /* bytes of shared memory */
   static_assert (WORDS % TX == 0 && TX <= RA, "columns lie in TX phases");
 
   /* Returns where column c of a shared row lies. */
@@ -292,33 +295,72 @@ store_tile (const Plane &plane, int x0, int y0, int x, int y, const unsigned *re
   }
 }
 
-template<typename B> __global__ void __launch_bounds__ (32 * B::BY)
+/* Prefetches a block's rows into the L2 cache, as prefetch_rows (): of the first blocks, as many as a large GPU has at
+ * once, because the rows of later ones are on their way before them; not in packed formats, where it takes more time
+ * than it saves. */
+template<typename B> __device__ __forceinline__ void
+prefetch_tile (const Plane &plane, int x0, int y0, int thread)
+{
+  const int wide = plane.bytes - 1; /* 1: a row is two lines of 128 bytes, 0: one */
+
+  if (plane.step > 1 || blockIdx.x >= 1024)
+    return;
+  for (int i = thread; has_griddep && i < (B::TILE_H + B::K - 1) << wide; i += 32 * B::BY) {
+    const int at = x0 * plane.bytes + 128 * (i & wide), y = min (max (y0 - B::R + (i >> wide), 0), plane.height - 1);
+
+    if (at < plane.width * plane.bytes)
+      asm volatile ("prefetch.global.L2 [%0];" : : "l" (__cvta_generic_to_global (plane.in + y * plane.in_pitch + at)));
+  }
+}
+
+/* Makes the columns of each row of threads, and those left and right of it. */
+template<typename B> __device__ __forceinline__ void
+make_columns (const unsigned *tile, uint4 *columns, int thread)
+{
+  typedef typename B::Network N;
+
+#pragma unroll 1
+  for (int i = thread; i < B::BY * N::LANES; i += 32 * B::BY) {
+    const int ty = i / N::LANES, lane = i % N::LANES;
+    const unsigned *corner = &tile[ty * B::TY * B::WORDS + lane - N::FIRST];
+
+    N::columns ((unsigned) __cvta_generic_to_shared (corner),
+        (unsigned) __cvta_generic_to_shared (&columns[ty * N::VECTORS * N::LANES + lane]));
+  }
+}
+
+template<typename B> __global__ void __launch_bounds__ (32 * B::BY, B::BLOCKS)
 median_network_kernel (const __grid_constant__ Launch launch)
 {
-  __shared__ unsigned tile[B::ROWS * B::WORDS];
+  typedef typename B::Network N;
+  extern __shared__ uint4 columns[];
+  unsigned *const tile = (unsigned *) (columns + B::COLUMNS);
   const int index = block_in_turn (launch, (int) blockIdx.x);
   const Plane plane = plane_of_block (launch, index);
   const int block = index - plane.first_block;
   const int x0 = block % plane.blocks_x * B::TILE_W, y0 = block / plane.blocks_x * B::TILE_H;
   const int tx = (int) threadIdx.x, ty = (int) threadIdx.y, thread = ty * 32 + tx;
 
-  /* Blocks of two kernels would compete for the instruction caches, so long networks let the next one start late. */
-  if (B::K <= 5)
-    griddep_wait ();
-  else
-    griddep_wait_only ();
+  if (B::K > 5)
+    prefetch_tile<B> (plane, x0, y0, thread);
+  griddep_wait ();
   if (!plane.filtered) {
     copy_tile (plane, x0, y0, B::TILE_W, B::TILE_H, thread, 32 * B::BY);
     return;
   }
   fill_tile<B> (tile, plane, x0, y0, tx, ty);
   __syncthreads ();
+  if (N::VECTORS > 0) {
+    make_columns<B> (tile, columns, thread);
+    __syncthreads ();
+  }
 
   const int x = x0 + tx * B::TX, y = y0 + ty * B::TY;
   const unsigned *corner = &tile[ty * B::TY * B::WORDS + tx];
   unsigned result[B::TY * B::TX];
 
-  B::Network::run ((unsigned) __cvta_generic_to_shared (corner), result);
+  N::run ((unsigned) __cvta_generic_to_shared (corner),
+      (unsigned) __cvta_generic_to_shared (&columns[ty * N::VECTORS * N::LANES + tx + N::FIRST]), result);
   if (launch.threshold > 0) {
     const unsigned threshold2 = (unsigned) launch.threshold * 0x10001u;
 
@@ -330,8 +372,6 @@ median_network_kernel (const __grid_constant__ Launch launch)
           threshold2);
     }
   }
-  if (B::K > 5)
-    griddep_start_next ();
   store_tile<B> (plane, x0, y0, x, y, result);
 }
 

@@ -23,7 +23,7 @@ constexpr int NETWORK = median_n_registers, FLAT = NETWORK + median_n_networks, 
 const char *const variants[] = { "registers 3x3", "registers 5x5", "network 3x3", "network 5x5", "network 7x7",
   "network 9x9", "network 11x11", "network 13x13", "network 15x15", "network 17x17", "flat", "select", "tree", NULL };
 
-/* Fastest first (docs/notes/median.md): of 8 bits, flat is faster than the networks from 13 x 13 on. */
+/* Fastest first (docs/notes/median.md). Of 8 bits flat is before the network at 13 x 13, which is faster in gray. */
 const int order[] = { 0, 1, NETWORK, NETWORK + 1, NETWORK + 2, NETWORK + 3, NETWORK + 4, FLAT, NETWORK + 5, NETWORK + 6,
   NETWORK + 7 };
 /* In wider windows the tree is faster than flat on many pictures. */
@@ -207,6 +207,24 @@ median_update (CfPlan *plan, CfStatus *status)
   return code;
 }
 
+/* Loads the kernels of the networks, and sets the limits of their shared memory: devices without as much have the small
+ * networks only. */
+CfCode
+load_networks (const CfPlan *plan, CfStatus *status)
+{
+  CfCode code = CF_OK;
+
+  for (int i = 0; code == CF_OK && i < median_n_networks; i++) {
+    const MedianNetworkVariant &v = networks (plan)[i];
+
+    code = load_kernels ({ v.kernel }, median_loading, status);
+    if (code == CF_OK && v.shared <= plan->context->max_shared)
+      code = cf_cuda_check (cudaFuncSetAttribute (v.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, v.shared),
+          median_loading, status);
+  }
+  return code;
+}
+
 CfCode
 median_init (CfPlan *plan, CfStatus *status)
 {
@@ -217,8 +235,8 @@ median_init (CfPlan *plan, CfStatus *status)
   code = median_registers_init (&state_of (plan)->pdl, status);
   if (code == CF_OK)
     code = median_select_init (status);
-  for (int i = 0; code == CF_OK && i < median_n_networks; i++)
-    code = load_kernels ({ networks (plan)[i].kernel }, median_loading, status);
+  if (code == CF_OK)
+    code = load_networks (plan, status);
   if (code == CF_OK)
     code = median_flat_init (plan->context->max_shared, status);
   if (code == CF_OK)
@@ -299,8 +317,8 @@ launch_network (const CfPlan *plan, int k, cudaStream_t stream, Launch *launch, 
   deal_blocks (launch, v.tile_w, v.tile_h);
   if (k > 5 && launch->plane[0].in_pitch * launch->plane[0].height <= cached_frame)
     launch->turns = 1;
-  return launch_kernel ("median: network", v.kernel, launch->blocks, dim3 (32, (unsigned) v.block_y), arguments, 0,
-      state_of (plan)->pdl, stream, status);
+  return launch_kernel ("median: network", v.kernel, launch->blocks, dim3 (32, (unsigned) v.block_y), arguments,
+      (size_t) v.shared, state_of (plan)->pdl, stream, status);
 }
 
 CfCode
