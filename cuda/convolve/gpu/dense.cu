@@ -376,7 +376,7 @@ launch (Work *work, const CfConvolution &c, Layout l, const Variant &v, int shar
   const bool fresh = convolve_renew (operands, v.kernel, NULL, 0);
 
   if (fresh && v.size == dense_large)
-    split_weights (c, work->limbs, l.row_bytes, raw_bytes (l, c.h), operands->bytes);
+    convolve_split_weights (c.weights, c.w, c.h, work->limbs, 1, l.row_bytes, raw_bytes (l, c.h), operands->bytes);
   else if (fresh)
     convolve_fill_quads (c, 2 * v.parts, l.sets, 1, 0, (uint2 *) operands->bytes);
   return launch_kernel ("convolve dense", v.kernel, work->blocks, threads, arguments, (size_t) shared, work->pdl,

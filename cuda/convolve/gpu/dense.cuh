@@ -2,7 +2,7 @@
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * convolve/gpu/dense.cuh: what dense.cu and sparse.cu share: storing whole pixels from the planes of results in shared
- * memory, and splitting weights into limbs. */
+ * memory. */
 #ifndef CF_CONVOLVE_GPU_DENSE_CUH
 #define CF_CONVOLVE_GPU_DENSE_CUH
 
@@ -75,23 +75,6 @@ store_results (const Work &work, const Group &g, int x0, int y, bool whole, int 
 }
 
 #endif
-
-/* Splits the weights into limbs, signed digits of base 256: a byte a tap, rows row_bytes apart, limbs limb_bytes. */
-inline void
-split_weights (const CfConvolution &c, int limbs, int row_bytes, int limb_bytes, uint8_t *bytes)
-{
-  for (int j = 0; j < c.h; j++)
-    for (int i = 0; i < c.w; i++) {
-      int64_t remainder = c.weights[j * c.w + i];
-
-      for (int limb = 0; limb < limbs; limb++) {
-        const int8_t digit = (int8_t) (remainder & 0xff);
-
-        bytes[limb * limb_bytes + j * row_bytes + i] = (uint8_t) digit;
-        remainder = (remainder - digit) / 256;
-      }
-    }
-}
 
 } // namespace cf
 

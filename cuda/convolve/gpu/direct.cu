@@ -419,23 +419,6 @@ make_direct_group (const Work &work, const Group &g, DirectGroup *d)
       && g.out_pitch <= INT_MAX;
 }
 
-/* Fills the spread kernel rows for a step: the limbs are signed digits of base 256. */
-void
-fill_spread (const CfConvolution &c, int step, int limbs, int h, uint8_t *rows)
-{
-  for (int j = 0; j < c.h; j++)
-    for (int i = 0; i < c.w; i++) {
-      int64_t remainder = c.weights[j * c.w + i];
-
-      for (int l = 0; l < limbs; l++) {
-        const int8_t digit = (int8_t) (remainder & 0xff);
-
-        rows[(l * h + j) * spread_bytes + 32 + step * (i - c.ax)] = (uint8_t) digit;
-        remainder = (remainder - digit) / 256;
-      }
-    }
-}
-
 /* Returns how many warps of eight rows keep a large GPU busy; fewer where eight rows gain more. With fewer
  * warps than that, four rows a warp are faster. */
 int
@@ -527,7 +510,8 @@ convolve_direct_launch (const Work &work, const CfConvolution &c, Operands *oper
   const bool fresh = convolve_renew (operands, v->kernel, steps, n_steps);
 
   for (int i = 0; fresh && i < n_steps; i++)
-    fill_spread (c, steps[i], limbs, v->h, operands->bytes + i * v->limbs * v->h * spread_bytes);
+    convolve_split_weights (c.weights, c.w, c.h, limbs, steps[i], spread_bytes, v->h * spread_bytes,
+        operands->bytes + i * v->limbs * v->h * spread_bytes + 32 - steps[i] * c.ax);
   deal_direct_blocks (&launch, strip_bytes, warps * v->rows);
   *code = launch_kernel ("convolve direct", v->kernel, launch.blocks, threads, arguments, 0, work.pdl, stream, status);
   return true;

@@ -161,6 +161,25 @@ convolve_renew (Operands *o, const void *kernel, const int *steps, int n_steps)
   return true;
 }
 
+/* Splits w x h weights into limbs, signed digits of base 256, a byte each: taps `step` bytes apart, rows row_bytes,
+ * limbs limb_bytes. */
+inline void
+convolve_split_weights (const int32_t *weights, int w, int h, int limbs, int step, int row_bytes, int limb_bytes,
+    uint8_t *bytes)
+{
+  for (int j = 0; j < h; j++)
+    for (int i = 0; i < w; i++) {
+      int64_t remainder = weights[j * w + i];
+
+      for (int limb = 0; limb < limbs; limb++) {
+        const int8_t digit = (int8_t) (remainder & 0xff);
+
+        bytes[limb * limb_bytes + j * row_bytes + i * step] = (uint8_t) digit;
+        remainder = (remainder - digit) / 256;
+      }
+    }
+}
+
 /* Fills the right operands of windows of `words` words in `sets` sets of four rows ([set][part][lane]), with taps
  * `step` bytes apart, for windows that begin `up` rows above the kernel (quads.cu). */
 void convolve_fill_quads (const CfConvolution &c, int words, int sets, int step, int up, uint2 *fragments);

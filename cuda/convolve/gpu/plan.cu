@@ -225,21 +225,12 @@ choose (const CfPlan *plan, State *s, CfStatus *status)
 
 /* ---- weights ------------------------------------------------------------ */
 
-/* Writes weights as `limbs` limbs, from `limb` on, signed digits of base 256. */
+/* Writes weights as `limbs` limbs, from `limb` on. */
 void
 put_small (SmallWeights *small, int limb, const int32_t *weights, int w, int h, int limbs)
 {
-  for (int j = 0; j < h; j++)
-    for (int i = 0; i < w; i++) {
-      int64_t remainder = weights[j * w + i];
-
-      for (int l = limb; l < limb + limbs; l++) {
-        const int8_t digit = (int8_t) (remainder & 0xff);
-
-        ((int8_t *) small->row[l][j])[12 + i] = digit;
-        remainder = (remainder - digit) / 256;
-      }
-    }
+  convolve_split_weights (weights, w, h, limbs, 1, sizeof small->row[0][0], sizeof small->row[0],
+      (uint8_t *) small->row[limb] + 12);
 }
 
 /* Fills the weights of long.cu. Those of a box may be any number, the same for all taps: row 1, column c. */

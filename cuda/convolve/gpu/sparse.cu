@@ -633,7 +633,7 @@ convolve_sparse_launch (Work *work, const CfConvolution &c, int max_shared, Oper
   if (c.bits != 8 || !has_enough_work (c, work->limbs) || !set_layout (c, work->limbs, planes, max_shared, &l))
     return false;
   if (convolve_renew (operands, kernel, NULL, 0))
-    split_weights (c, work->limbs, row_taps, row_taps * c.h, operands->bytes);
+    convolve_split_weights (c.weights, c.w, c.h, work->limbs, 1, row_taps, row_taps * c.h, operands->bytes);
   convolve_assign_blocks (work, tile_w, tile_h);
   *code = launch_kernel ("convolve sparse", kernel, work->blocks < work->sms ? work->blocks : work->sms,
       l.pairs * pair_threads, arguments, (size_t) shared_of (l, work->limbs), work->pdl, stream, status);
