@@ -270,7 +270,7 @@ make_pixels (const Work &work, const Group &g, const DenseWeights<SIZE> &weights
   }
   __syncwarp ();
   results += row * pitch;
-  store_results<4 * groups> (work, g, x0, y0 + row, whole, lane,
+  store_results<4 * groups> (work, g, x0, y0 + row, lane,
       [&] (int r, int p, int column) { return results + p * plane_bytes + r * pitch + column; });
 }
 

@@ -12,32 +12,54 @@ namespace cf {
 
 #ifdef __CUDACC__
 
+/* Stores four pixels, a word each, of which the first `step` bytes count. */
+static __device__ __forceinline__ void
+put_four (int step, uint8_t *to, const unsigned *pixel)
+{
+  if (step == 4)
+    *(uint4 *) to = make_uint4 (pixel[0], pixel[1], pixel[2], pixel[3]);
+  else if (step == 3) {
+    ((unsigned *) to)[0] = __byte_perm (pixel[0], pixel[1], 0x4210);
+    ((unsigned *) to)[1] = __byte_perm (pixel[1], pixel[2], 0x5421);
+    ((unsigned *) to)[2] = __byte_perm (pixel[2], pixel[3], 0x6542);
+  } else if (step == 2)
+    *(uint2 *) to = make_uint2 (__byte_perm (pixel[0], pixel[1], 0x5410), __byte_perm (pixel[2], pixel[3], 0x5410));
+  else
+    *(unsigned *) to = __byte_perm (__byte_perm (pixel[0], pixel[1], 0x40), __byte_perm (pixel[2], pixel[3], 0x40),
+        0x5410);
+}
+
 /* Stores ROWS rows of 128 pixels, a multiple of 8, from their results in shared memory: at (row, plane, column) is the
- * address of a result, and of the three behind it where the column is a multiple of 4. Called by a warp. */
+ * address of a result, and of the three behind it where the column is a multiple of 4. What is outside the image is
+ * left out. Called by a warp. */
 template<int ROWS, typename At> static __device__ __forceinline__ void
-store_results (const Work &work, const Group &g, int x0, int y, bool whole, int lane, At at)
+store_results (const Work &work, const Group &g, int x0, int y, int lane, At at)
 {
   constexpr int batch = 8; /* rows of the input that are loaded at a time */
   const Assembly a = assembly_of (work, g);
-  const int x = x0 + 2 * lane, x4 = x0 + 4 * lane;
   const uintptr_t lines = (uintptr_t) g.out | (uintptr_t) g.out_pitch | (uintptr_t) g.in | (uintptr_t) g.in_pitch;
-  uint8_t *to = g.out + y * g.out_pitch;
-  const uint8_t *from = g.in + y * g.in_pitch;
+  const bool aligned = a.words && (lines & 15) == 0;
+  const int x = x0 + 4 * lane, rows = min (ROWS, g.height - y);
 
-  if (whole && a.words && g.step == 4 && (lines & 15) == 0) {
+  if (aligned && x + 3 < g.width) {
+    uint8_t *to = g.out + y * g.out_pitch + x * g.step;
+    const uint8_t *from = g.in + y * g.in_pitch + 4 * x;
     const unsigned mid = a.mid;
 
 #pragma unroll 1
-    for (int first = 0; first < ROWS; first += batch) {
+    for (int first = 0; first < rows; first += batch) {
       uint4 base[batch];
 
 #pragma unroll
       for (int r = 0; r < batch; r++)
-        base[r] = a.copies ? *(const uint4 *) (from + r * g.in_pitch + 4 * x4) : make_uint4 (mid, mid, mid, mid);
+        base[r] = a.copies && first + r < rows ? *(const uint4 *) (from + r * g.in_pitch)
+            : make_uint4 (mid, mid, mid, mid);
 #pragma unroll
       for (int r = 0; r < batch; r++) {
         unsigned v[3], pixel[4];
 
+        if (first + r >= rows)
+          break;
 #pragma unroll
         for (int p = 0; p < 3; p++)
           v[p] = *(const unsigned *) at (first + r, p < g.planes ? p : 0, 4 * lane);
@@ -46,7 +68,7 @@ store_results (const Work &work, const Group &g, int x0, int y, bool whole, int 
         for (int p = 0; p < 3; p++)
           v[p] >>= 16;
         assemble<3> (a, make_uint2 (base[r].z, base[r].w), v, pixel + 2);
-        *(uint4 *) (to + r * g.out_pitch + 4 * x4) = make_uint4 (pixel[0], pixel[1], pixel[2], pixel[3]);
+        put_four (g.step, to + r * g.out_pitch, pixel);
       }
       from += batch * g.in_pitch;
       to += batch * g.out_pitch;
@@ -54,24 +76,19 @@ store_results (const Work &work, const Group &g, int x0, int y, bool whole, int 
     return;
   }
 #pragma unroll 1
-  for (int r = 0; r < ROWS; r++, to += g.out_pitch, from += g.in_pitch) {
-    if (whole && a.words && g.step == 1) {
-      *(unsigned *) (to + x4) = *(const unsigned *) at (r, 0, 4 * lane);
-      continue;
-    }
+  for (int r = 0; r < rows; r++)
 #pragma unroll
     for (int side = 0; side < 2; side++) {
+      /* where rows are aligned, the lane's own four pixels at the right edge */
+      const int column = aligned ? 4 * lane + 2 * side : 2 * lane + 64 * side;
       unsigned v[3];
 
 #pragma unroll
       for (int p = 0; p < 3; p++)
-        v[p] = *(const uint16_t *) at (r, p < g.planes ? p : 0, 2 * lane + 64 * side);
-      if (whole && a.words)
-        put_pair<3> (a, g.step, to + (x + 64 * side) * g.step, base_of (a, from + 4 * x + 64 * 4 * side), v);
-      else
-        store_pair<3> (work, g, a, x + 64 * side, y + r, v);
+        v[p] = *(const uint16_t *) at (r, p < g.planes ? p : 0, column);
+      if (x0 + column < g.width)
+        store_pair<3> (work, g, a, x0 + column, y + r, v);
     }
-  }
 }
 
 #endif

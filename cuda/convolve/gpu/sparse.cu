@@ -29,7 +29,7 @@
  * a warp for a column are 16 neighbours. They are a plane of 128 x 64 bytes, whose vectors of 16 bytes are swapped in
  * every other pair of rows, against bank conflicts.
  *
- * Bound by shared memory, of which a product reads 10 KB, and by the start of a frame: docs/notes/convolve.md. */
+ * Bound by shared memory, of which a product reads 10 KB: docs/notes/convolve.md. */
 #include "dense.cuh"
 #include "sums.cuh"
 #include "tile.cuh"
@@ -436,18 +436,18 @@ __device__ __forceinline__ void
 store_tile (const Work &work, const Group &g, uint8_t *results, int x0, int y0, int thread)
 {
   const int lane = thread & 31, row = (thread >> 5) * (tile_h / 4);
-  const bool whole = x0 + tile_w <= g.width && y0 + tile_h <= g.height;
 
-  if (g.step == 1 && whole && (((uintptr_t) g.out | (uintptr_t) g.out_pitch) & 15) == 0) {
+  if (g.step == 1 && x0 + tile_w <= g.width && (((uintptr_t) g.out | (uintptr_t) g.out_pitch) & 15) == 0) {
 #pragma unroll
     for (int i = 0; i < tile_h; i += team_threads / 8) {
       const int r = i + (thread >> 3), x = 16 * (thread & 7);
 
-      *(uint4 *) (g.out + (y0 + r) * g.out_pitch + x0 + x) = *(const uint4 *) result_at (results, r, x);
+      if (y0 + r < g.height)
+        *(uint4 *) (g.out + (y0 + r) * g.out_pitch + x0 + x) = *(const uint4 *) result_at (results, r, x);
     }
     return;
   }
-  store_results<tile_h / 4> (work, g, x0, y0 + row, whole, lane,
+  store_results<tile_h / 4> (work, g, x0, y0 + row, lane,
       [&] (int r, int p, int x) { return result_at (results + p * plane_bytes, row + r, x); });
 }
 
@@ -487,6 +487,18 @@ fetch_arguments (const void *argument, size_t bytes)
     asm volatile ("" : : "r" (((const int *) argument)[16 * i]));
 }
 
+/* Prefetches the rows of a tile into the L2 cache. */
+__device__ __forceinline__ void
+prefetch_tile (const Group &g, int x0, int y0, int thread)
+{
+  for (int i = thread; i < tile_h * g.step; i += team_threads) {
+    const int y = y0 + i % tile_h, byte = x0 * g.step + i / tile_h * 128;
+
+    if (y < g.height && byte < g.width * g.step)
+      asm volatile ("prefetch.global.L2 [%0];" : : "l" (__cvta_generic_to_global (g.in + y * g.in_pitch + byte)));
+  }
+}
+
 /* Calls make (group, x, y) for each tile of a pair. */
 template<typename Make> __device__ __forceinline__ void
 for_tiles (const Work &work, const Layout &l, int pair, Make make)
@@ -518,8 +530,14 @@ filter (const Work &work, const Layout &l, const uint4 *weights, uint8_t *memory
     l.stages, l.stage_bytes, 0, 0 };
 
   if (team & 1) {
-    griddep_wait ();
+    bool waited = false;
+
     for_tiles (work, l, pair, [&] (const Group &g, int x0, int y0) {
+      if (!waited) {
+        prefetch_tile (g, x0, y0, thread);
+        griddep_wait ();
+        waited = true;
+      }
       if (g.planes > 0)
         produce_tile (work, g, l, ring, x0, y0, team, thread);
     });
