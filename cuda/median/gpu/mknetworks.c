@@ -50,7 +50,7 @@ typedef struct {
   bool repeated;   /* there are several such values */
   bool shared;     /* columns () makes it */
   bool printed;
-  int slot;        /* the word in which columns () stores it, or -1 */
+  int slot; /* the word in which columns () stores it, or -1 */
 } Class;
 
 typedef struct {
@@ -59,9 +59,9 @@ typedef struct {
 
 typedef struct {
   const CfMedianNetwork *net;
-  bool registers;  /* the samples are in registers */
-  int *a, *b;      /* the values that a step reads */
-  Value *value;    /* 2 i: the sample, minimum or maximum of step i; 2 i + 1: the maximum of a sort; class -1: none */
+  bool registers; /* the samples are in registers */
+  int *a, *b;     /* the values that a step reads */
+  Value *value;   /* 2 i: the sample, minimum or maximum of step i; 2 i + 1: the maximum of a sort; class -1: none */
   Class *class;
   int n_classes;
   int *in_slot;    /* the class in each slot */
@@ -102,8 +102,8 @@ classify (Printer *p, int value, Class c, int owner)
 {
   int i = 0;
 
-  while (i < p->n_classes && (p->class[i].op != c.op || p->class[i].a != c.a || p->class[i].b != c.b
-          || p->class[i].apart != c.apart))
+  while (i < p->n_classes &&
+      (p->class[i].op != c.op || p->class[i].a != c.a || p->class[i].b != c.b || p->class[i].apart != c.apart))
     i++;
   if (i == p->n_classes)
     p->class[p->n_classes++] = c;
@@ -132,9 +132,10 @@ classify_operation (Printer *p, int value, int op, int step)
   const Class *ca = &p->class[a.class], *cb = &p->class[b.class];
 
   classify (p, value,
-      (Class) { op, .a = a.class, .b = b.class, .apart = b.owner - a.owner,
-          .left = least (ca->left, cb->left), .right = greatest (ca->right, cb->right),
-          .top = least (ca->top, cb->top), .bottom = greatest (ca->bottom, cb->bottom) }, a.owner);
+      (Class) { op, .a = a.class, .b = b.class, .apart = b.owner - a.owner, .left = least (ca->left, cb->left),
+          .right = greatest (ca->right, cb->right), .top = least (ca->top, cb->top),
+          .bottom = greatest (ca->bottom, cb->bottom) },
+      a.owner);
 }
 
 static void
@@ -204,8 +205,7 @@ find_slots (Printer *p)
   for (int i = 0; i < p->net->n_steps; i++) {
     int op = p->net->steps[i].op;
 
-    if (op == CF_MEDIAN_NET_LOAD
-        || (op != CF_MEDIAN_NET_STORE && !is_private (p, 2 * i) && !is_private (p, 2 * i + 1)))
+    if (op == CF_MEDIAN_NET_LOAD || (op != CF_MEDIAN_NET_STORE && !is_private (p, 2 * i) && !is_private (p, 2 * i + 1)))
       continue; /* run () does nothing of it */
     for (int j = 0; j < 2; j++) {
       int value = j ? p->b[i] : p->a[i], owner = p->value[value].owner;
@@ -437,7 +437,8 @@ print_network (FILE *out, const CfMedianNetwork *net)
   print_columns (out, &p);
   fprintf (out,
       "  static __device__ __forceinline__ void run (unsigned tile, unsigned vectors, unsigned (&result)[%d]) {\n"
-      "#if CF_MEDIAN_LARGEST_NETWORK >= %d\n", outputs, net->w);
+      "#if CF_MEDIAN_LARGEST_NETWORK >= %d\n",
+      outputs, net->w);
   print_run (out, &p);
   fprintf (out,
       " : \"r\" (tile), \"r\" (vectors) : \"memory\");\n#else\n  for (unsigned &r : result)\n    r = tile + vectors;\n"
