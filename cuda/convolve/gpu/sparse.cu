@@ -612,11 +612,12 @@ set_layout (const CfConvolution &c, int limbs, int planes, int max_shared, Layou
   return false;
 }
 
-/* Returns true if dense.cu would take longer, as measured on an H200. It needs half the products up to 15 columns. */
+/* Returns true if dense.cu would take longer, as measured on an H200. It needs half the products up to 15 columns. Of
+ * kernels with less than 10 columns only large ones were measured. */
 bool
 has_enough_work (const CfConvolution &c, int limbs)
 {
-  return limbs * c.h * (c.w > 15 ? 2 : 1) >= 30;
+  return limbs * c.h * (c.w > 15 ? 2 : 1) >= (c.w < 10 ? 30 : 10);
 }
 
 } // namespace

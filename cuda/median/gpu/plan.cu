@@ -23,8 +23,9 @@ constexpr int NETWORK = median_n_registers, FLAT = NETWORK + median_n_networks, 
 const char *const variants[] = { "registers 3x3", "registers 5x5", "network 3x3", "network 5x5", "network 7x7",
   "network 9x9", "network 11x11", "network 13x13", "network 15x15", "network 17x17", "flat", "select", "tree", NULL };
 
-/* Fastest first (docs/notes/median.md). Of 8 bits flat is before the network at 13 x 13, which is faster in gray. */
-const int order[] = { 0, 1, NETWORK, NETWORK + 1, NETWORK + 2, NETWORK + 3, NETWORK + 4, FLAT, NETWORK + 5, NETWORK + 6,
+/* Fastest first (docs/notes/median.md). */
+constexpr int network_13 = NETWORK + 5; /* behind flat where samples of a component lie apart */
+const int order[] = { 0, 1, NETWORK, NETWORK + 1, NETWORK + 2, NETWORK + 3, NETWORK + 4, network_13, FLAT, NETWORK + 6,
   NETWORK + 7 };
 /* In wider windows the tree is faster than flat on many pictures. */
 constexpr int flat_largest_width = 127;
@@ -77,20 +78,28 @@ network_fits (const CfPlan *plan, const CfMedianWindow &window, int k)
       && params_of (plan)->color_order == CF_MEDIAN_PER_CHANNEL && (native || k <= 5);
 }
 
-/* Returns whether the kernel in registers can do this window, where the planes of a frame are aligned: if not, the
- * network does that frame. */
+/* Returns whether all planes are of one component of 8 bits, or of pairs of them as the chroma of NV12. */
 bool
-registers_fit (const CfPlan *plan, const CfMedianWindow &window, int variant)
+is_planar (const CfPlan *plan)
 {
   CfImage image = { };
   CfView views[CF_MAX_VIEWS];
   const int n = cf_image_views (&plan->video, &plan->common, &image, views);
   bool planar = true;
 
-  /* step 2: pairs of components, as the chroma of NV12, but not the luma of YUY2, whose chroma has step 4 */
+  /* not YUY2, whose luma has step 2 and whose chroma has step 4 */
   for (int i = 0; i < n; i++)
     planar = planar && (!views[i].filtered || (views[i].step <= 2 && views[i].bytes == 1));
-  return planar && params_of (plan)->threshold == 0 && network_fits (plan, window, median_registers_size (variant));
+  return planar;
+}
+
+/* Returns whether the kernel in registers can do this window, where the planes of a frame are aligned: if not, the
+ * network does that frame. */
+bool
+registers_fit (const CfPlan *plan, const CfMedianWindow &window, int variant)
+{
+  return is_planar (plan) && params_of (plan)->threshold == 0
+      && network_fits (plan, window, median_registers_size (variant));
 }
 
 bool
@@ -167,6 +176,15 @@ fits (const CfPlan *plan, const State &s, int variant)
  * to 10 bits and of 16 bits, whose trees have more nodes (docs/notes/median.md). */
 constexpr int select_loads_narrow = 300, select_loads_wide = 3200;
 
+/* Returns whether a variant of `order` that fits comes before those behind it. */
+bool
+is_faster (const CfPlan *plan, const State &s, int variant)
+{
+  if (variant == FLAT)
+    return s.window.w <= flat_largest_width || s.variant != TREE;
+  return variant != network_13 || is_planar (plan) || !flat_fits (plan, s.window);
+}
+
 CfCode
 choose (const CfPlan *plan, State *s, CfStatus *status)
 {
@@ -179,7 +197,7 @@ choose (const CfPlan *plan, State *s, CfStatus *status)
         cf_format_info (plan->video.format)->name);
   s->variant = loads > limit && s->window.n > s->window.depth && fits (plan, *s, TREE) ? TREE : SELECT;
   for (int i = (int) (sizeof order / sizeof order[0]) - 1; i >= 0; i--)
-    if (fits (plan, *s, order[i]) && (order[i] != FLAT || s->window.w <= flat_largest_width || s->variant != TREE))
+    if (fits (plan, *s, order[i]) && is_faster (plan, *s, order[i]))
       s->variant = order[i];
   if (plan->preferred >= 0)
     s->variant = plan->preferred;
