@@ -93,19 +93,25 @@ def recordings(folder):
     """A camera that is built anew while it is recorded: the encoder, and a session that ends with its file."""
     camera = {**CAMERA, 'record': {'folder': os.path.join(folder, 'records')}}
     with counted({'cameras': {'up': camera}}, folder) as watch:
-        last = watch.wait('started', 'up')
+        before = last = watch.wait('started', 'up')
         if any(event['type'] == 'recording-failed' for event in watch.events):
             raise Skip('no encoder for H.264')
 
         def restart(_):
-            nonlocal last
+            nonlocal before, last
             watch.ask('restart up')
-            last = watch.wait('back', 'up', after=last)
+            before, last = last, watch.wait('back', 'up', after=last)
+
+        def records():
+            """Waits for the last session's piece, which may begin before the camera is back. That of the session before
+            may begin as late, but with a frame from before `before`."""
+            piece = watch.wait('piece-begun', 'up', after=before)
+            while piece['start'] < before['time']:
+                piece = watch.wait('piece-begun', 'up', after=piece)
 
         # The encoder is opened behind the first frame, and takes 4 MB: the first count has to have it, too. Between two
         # of its frames, and while a session begins, there is up to half a megabyte less.
-        watch.does_not_grow('restart of a recorded camera', restart, noise=1 << 20,
-                            settle=lambda: watch.wait('piece-begun', 'up', after=last))
+        watch.does_not_grow('restart of a recorded camera', restart, noise=1 << 20, settle=records)
         watch.end()
 
 
