@@ -93,20 +93,22 @@ def recordings(folder):
     """A camera that is built anew while it is recorded: the encoder, and a session that ends with its file."""
     camera = {**CAMERA, 'record': {'folder': os.path.join(folder, 'records')}}
     with counted({'cameras': {'up': camera}}, folder) as watch:
-        before = last = watch.wait('started', 'up')
+        last = watch.wait('started', 'up')
         if any(event['type'] == 'recording-failed' for event in watch.events):
             raise Skip('no encoder for H.264')
 
         def restart(_):
-            nonlocal before, last
+            nonlocal last
             watch.ask('restart up')
-            before, last = last, watch.wait('back', 'up', after=last)
+            last = watch.wait('back', 'up', after=last)
 
         def records():
-            """Waits for the last session's piece, which may begin before the camera is back. That of the session before
-            may begin as late, but with a frame from before `before`."""
-            piece = watch.wait('piece-begun', 'up', after=before)
-            while piece['start'] < before['time']:
+            """Waits for a piece of the last session's frames. Its first one may have begun before the camera is back,
+            or be that of the session before, which goes on where time stamps do; so recording begins anew."""
+            piece = last
+            while piece is last or piece['start'] < last['time']:
+                watch.ask('record up off')
+                watch.ask('record up on')
                 piece = watch.wait('piece-begun', 'up', after=piece)
 
         # The encoder is opened behind the first frame, and takes 4 MB: the first count has to have it, too. Between two
