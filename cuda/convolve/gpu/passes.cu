@@ -294,6 +294,19 @@ filter_tile (const DirectLaunch &launch, const DirectGroup &d, int index, const 
       });
 }
 
+/* Reads a lane's fragments of both passes; spread: those of the row pass. */
+template<int ROW_PARTS, int REACH> __device__ __forceinline__ void
+read_fragments (const PassFragments<ROW_PARTS, REACH> &fragments, int spread, int lane, uint2 *column,
+    uint2 (*row)[REACH + 1])
+{
+#pragma unroll
+  for (int i = 0; i < ROW_PARTS; i++)
+    column[i] = read_argument (&fragments.column[i][lane]);
+#pragma unroll
+  for (int i = 0; i < 4 * (REACH + 1); i++)
+    row[i % 4][i / 4] = read_argument (&fragments.row[spread][i % 4][i / 4][lane]);
+}
+
 template<int ROW_PARTS, int REACH, int BLOCKS, int PER_SM, bool TAKES> __global__ void
 __launch_bounds__ (threads, PER_SM)
 convolve_passes_kernel (const __grid_constant__ DirectLaunch launch,
@@ -309,12 +322,7 @@ convolve_passes_kernel (const __grid_constant__ DirectLaunch launch,
       || (y0 >= launch.ay && y0 - launch.ay + 4 * rows <= d.height));
   uint2 column[ROW_PARTS], row[4][REACH + 1];
 
-#pragma unroll
-  for (int i = 0; i < ROW_PARTS; i++)
-    column[i] = read_argument (&fragments.column[i][lane]);
-#pragma unroll
-  for (int i = 0; i < 4 * (REACH + 1); i++)
-    row[i % 4][i / 4] = read_argument (&fragments.row[d.spread][i % 4][i / 4][lane]);
+  read_fragments (fragments, d.spread, lane, column, row);
   prefetch_rows<strip_bytes, 16 * warps, threads> (d.in, d.in_pitch, d.bytes, d.height, x0,
       position.y * warps * 16);
   griddep_wait ();
@@ -346,12 +354,7 @@ convolve_tile_passes_kernel (const __grid_constant__ DirectLaunch launch,
   const int y_block = position.y * warps * 16, x0 = position.x * strip_bytes, y0 = y_block + 16 * warp;
   uint2 column[ROW_PARTS], row[4][REACH + 1];
 
-#pragma unroll
-  for (int i = 0; i < ROW_PARTS; i++)
-    column[i] = read_argument (&fragments.column[i][lane]);
-#pragma unroll
-  for (int i = 0; i < 4 * (REACH + 1); i++)
-    row[i % 4][i / 4] = read_argument (&fragments.row[d.spread][i % 4][i / 4][lane]);
+  read_fragments (fragments, d.spread, lane, column, row);
   prefetch_rows<strip_bytes, 16 * warps, threads> (d.in, d.in_pitch, d.bytes, d.height, x0, y_block);
   griddep_wait ();
   if (!d.filtered)
