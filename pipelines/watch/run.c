@@ -203,8 +203,16 @@ stamp (GstPad *pad, GstPadProbeInfo *info, gpointer run)
   return GST_PAD_PROBE_OK;
 }
 
+static void
+on_part_pad (GstElement *demuxer, GstPad *pad, gpointer run)
+{
+  (void) demuxer;
+  gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, stamp, run, NULL);
+}
+
 /* A camera over HTTP sends one JPEG after the other, without times. multipartdemux would wait for streams beside them
- * until it has megabytes. */
+ * until it has megabytes. JPEGs get their times behind it: of several that come in one read it gives the read's time to
+ * the first alone, and a frame without a time cannot be recorded. */
 static void
 set_up_part (GstBin *decoder, GstBin *bin, GstElement *element, gpointer data)
 {
@@ -217,7 +225,7 @@ set_up_part (GstBin *decoder, GstBin *bin, GstElement *element, gpointer data)
     return;
   set_if_there (G_OBJECT (element), "single-stream", "true");
   gst_util_set_object_arg (G_OBJECT (run->input.queue), "leaky", "downstream");
-  add_probe (element, "sink", GST_PAD_PROBE_TYPE_BUFFER, stamp, run);
+  g_signal_connect (element, "pad-added", G_CALLBACK (on_part_pad), run);
 }
 
 /* Audio is not decoded. */
