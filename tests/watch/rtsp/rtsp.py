@@ -169,6 +169,12 @@ class Broker:
             lines = [line.split(' ', 1) for line in file.read().split('\n')[:-1]]
         return [(topic, json.loads(text)) for topic, text in lines if not topic.endswith('/available')]
 
+    def until(self, seq):
+        """Waits for the client to have this event: what the broker was given may still be on its way."""
+        deadline = time.monotonic() + harness.SECONDS
+        while all(event['seq'] != seq for _, event in self.events()) and time.monotonic() < deadline:
+            select.select([], [], [], 0.05)
+
 
 class Control:
     """A client of the control socket."""
@@ -446,6 +452,8 @@ def watch_cameras(tally, args, folder, cameras, broker, clips):
         with open(f'/proc/{watch.process.pid}/cmdline', encoding='utf-8') as file:
             run.command_line = file.read()
         code = watch.end(code=None)
+        if broker:
+            broker.until(watch.events[-2]['seq'])  # the last, "stopped", is no message
         tally.add(code == 0 and watch.events[-1]['type'] == 'stopped' and watch.events[-1]['clean'],
                   'it ends cleanly', f'status {code}, {watch.events[-1]}')
         return run
