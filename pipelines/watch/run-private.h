@@ -23,6 +23,7 @@ struct Run {
   CameraSettings *settings;
   GstElement *pipeline, *head, *filter;
   RunQueue input, encode; /* encode.queue NULL: nothing is encoded */
+  GstClockTime stamped;   /* what the last frame without a time was given; of the source's thread */
   GstBus *bus;
   int gpu;
 

@@ -191,28 +191,8 @@ set_up_source (GstElement *decoder, GstElement *source, gpointer data)
   set_if_there (object, "timeout", us);
 }
 
-static GstPadProbeReturn
-stamp (GstPad *pad, GstPadProbeInfo *info, gpointer run)
-{
-  GstBuffer *buffer = gst_buffer_make_writable (GST_PAD_PROBE_INFO_BUFFER (info));
-  GstClockTime now = gst_element_get_current_running_time (((Run *) run)->pipeline);
-
-  (void) pad;
-  GST_BUFFER_PTS (buffer) = GST_CLOCK_TIME_IS_VALID (now) ? now : 0; /* before the pipeline plays it has no clock */
-  info->data = buffer;
-  return GST_PAD_PROBE_OK;
-}
-
-static void
-on_part_pad (GstElement *demuxer, GstPad *pad, gpointer run)
-{
-  (void) demuxer;
-  gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, stamp, run, NULL);
-}
-
-/* A camera over HTTP sends one JPEG after the other, without times. multipartdemux would wait for streams beside them
- * until it has megabytes. JPEGs get their times behind it: of several that come in one read it gives the read's time to
- * the first alone, and a frame without a time cannot be recorded. */
+/* A camera over HTTP sends one JPEG after the other. multipartdemux would wait for streams beside them until it has
+ * megabytes. */
 static void
 set_up_part (GstBin *decoder, GstBin *bin, GstElement *element, gpointer data)
 {
@@ -225,7 +205,6 @@ set_up_part (GstBin *decoder, GstBin *bin, GstElement *element, gpointer data)
     return;
   set_if_there (G_OBJECT (element), "single-stream", "true");
   gst_util_set_object_arg (G_OBJECT (run->input.queue), "leaky", "downstream");
-  g_signal_connect (element, "pad-added", G_CALLBACK (on_part_pad), run);
 }
 
 /* Audio is not decoded. */
@@ -384,6 +363,25 @@ add_uri (Run *run, GString *wrong)
 
 /* ---- the pipeline -------------------------------------------------------- */
 
+/* Gives a frame that has no time the present one, or a later one than the frame before: JPEGs over HTTP have none, and
+ * a frame without a time cannot be recorded. */
+static GstPadProbeReturn
+stamp (GstPad *pad, GstPadProbeInfo *info, gpointer data)
+{
+  GstBuffer *buffer = GST_PAD_PROBE_INFO_BUFFER (info);
+  Run *run = data;
+  GstClockTime now = gst_element_get_current_running_time (run->pipeline);
+
+  (void) pad;
+  if (GST_BUFFER_PTS_IS_VALID (buffer))
+    return GST_PAD_PROBE_OK;
+  info->data = buffer = gst_buffer_make_writable (buffer);
+  /* Before the pipeline plays it has no clock. */
+  run->stamped = GST_CLOCK_TIME_IS_VALID (now) ? MAX (now, run->stamped + 1) : run->stamped + 1;
+  GST_BUFFER_PTS (buffer) = run->stamped;
+  return GST_PAD_PROBE_OK;
+}
+
 /* Makes what stands between source and filter. Files are played at their own speed, and wait for the filter; of a
  * camera's frames those that the filter has no time for are dropped. */
 static gboolean
@@ -404,6 +402,7 @@ add_head (Run *run, GstElement **last, GString *wrong)
       return FALSE;
   }
   run->head = clock ? clock : run->input.queue;
+  add_probe (run->input.queue, "sink", GST_PAD_PROBE_TYPE_BUFFER, stamp, run);
   run_count_queue (&run->input);
   *last = convert;
   return gst_element_link (run->input.queue, convert);
