@@ -18,6 +18,7 @@
 #define RETRY 5000                          /* ms, twice as many each time, up to: */
 #define MAX_RETRY 60000
 #define REPORT_DROPPED (10 * G_USEC_PER_SEC)
+#define LATE G_USEC_PER_SEC /* for which frames may be under way to the recorder */
 
 struct Recorder {
   gatomicrefcount count;
@@ -39,6 +40,7 @@ struct Recorder {
   gboolean broken;                      /* the stream has changed: a new session is needed */
   gboolean end_when_open;               /* what was recorded for is over, but the disk has not answered yet */
   gint64 recorded;                      /* PTS of the last frame in a session, -1: none */
+  gint64 due; /* µs since 1970: a frame of this time or a later one ends the recording; G_MAXINT64: none does */
   guint64 dropped, dropped_reported;
   gint64 reported_at; /* monotonic µs */
   _Atomic int poked;
@@ -133,7 +135,8 @@ recorder_packet (GstBuffer *buffer, GstCaps *caps, gint64 wall, gpointer data)
       push (recorder, packet);
     trim (recorder);
     key_wanted = recorder->live && recorder->waits_for_key;
-    if (recorder->broken || (recorder->wanted && !recorder->session) || recorder->dropped > recorder->dropped_reported)
+    if (recorder->broken || (recorder->wanted && !recorder->session) ||
+        recorder->dropped > recorder->dropped_reported || wall >= recorder->due)
       poke (recorder);
   }
   g_mutex_unlock (&recorder->lock);
@@ -347,12 +350,31 @@ on_timer (gpointer data)
   return G_SOURCE_REMOVE;
 }
 
+/* Returns the monotonic time in µs up to which frames are recorded although nothing moves, 0: it is over. Frames that
+ * were made before `until` may come later. */
+static gint64
+recorded_until (Recorder *recorder, gint64 now)
+{
+  gint64 until = recorder->until, due = until + g_get_real_time () - now;
+  Packet *last;
+
+  g_mutex_lock (&recorder->lock);
+  last = g_queue_peek_tail (&recorder->ring.packets);
+  recorder->due = G_MAXINT64;
+  if (now >= until && now < until + LATE && recorder->session && (!last || last->wall < due)) {
+    recorder->due = due;
+    until += LATE;
+  }
+  g_mutex_unlock (&recorder->lock);
+  return now < until ? until : 0;
+}
+
 /* Begins and ends sessions as is wanted now. */
 static void
 update (Recorder *recorder)
 {
-  gint64 now = g_get_monotonic_time ();
-  gboolean after = now < recorder->until, broken, has;
+  gint64 now = g_get_monotonic_time (), until = recorded_until (recorder, now);
+  gboolean after = until > 0, broken, has;
 
   if (recorder->triggered && !after) {
     recorder->triggered = FALSE;
@@ -361,7 +383,7 @@ update (Recorder *recorder)
   }
   if (recorder->timer)
     g_source_remove (recorder->timer);
-  recorder->timer = after ? g_timeout_add ((guint) ((recorder->until - now) / 1000) + 1, on_timer, recorder) : 0;
+  recorder->timer = after ? g_timeout_add ((guint) ((until - now) / 1000) + 1, on_timer, recorder) : 0;
   report_dropped (recorder);
   g_mutex_lock (&recorder->lock);
   recorder->wanted = recorder->settings->record.folder && !recorder->stopped && !recorder->retry_timer &&
@@ -476,6 +498,7 @@ recorder_new (CameraSettings *settings)
   recorder->files = g_ptr_array_new_with_free_func (g_free);
   recorder->when = -1;
   recorder->recorded = -1;
+  recorder->due = G_MAXINT64;
   update (recorder);
   return recorder;
 }
