@@ -498,7 +498,6 @@ recorder_new (CameraSettings *settings)
   recorder->files = g_ptr_array_new_with_free_func (g_free);
   recorder->when = -1;
   recorder->recorded = -1;
-  recorder->due = G_MAXINT64;
   update (recorder);
   return recorder;
 }

@@ -375,9 +375,10 @@ stamp (GstPad *pad, GstPadProbeInfo *info, gpointer data)
   (void) pad;
   if (GST_BUFFER_PTS_IS_VALID (buffer))
     return GST_PAD_PROBE_OK;
+  run->stamped++;
+  if (GST_CLOCK_TIME_IS_VALID (now)) /* before the pipeline plays it has no clock */
+    run->stamped = MAX (now, run->stamped);
   info->data = buffer = gst_buffer_make_writable (buffer);
-  /* Before the pipeline plays it has no clock. */
-  run->stamped = GST_CLOCK_TIME_IS_VALID (now) ? MAX (now, run->stamped + 1) : run->stamped + 1;
   GST_BUFFER_PTS (buffer) = run->stamped;
   return GST_PAD_PROBE_OK;
 }
