@@ -2,10 +2,13 @@
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * device.c: images in device memory. Their bytes, padding included, are copied through the image copies of cf.h, as
- * gray images: full rows, then a last shorter one. */
+ * gray images: full rows, then a last shorter one. And the end of a run on a GPU that hangs. */
 #include "kernelcheck.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define DEADLINE_NS 60000000000u
 
@@ -71,4 +74,19 @@ kc_device_image_copy (KcRun *run, CfDirection direction, const KcDeviceImage *d,
       return false;
   }
   return true;
+}
+
+void
+kc_end_hung (KcRun *run, const char *format, ...)
+{
+  char text[2 * KC_TEXT];
+  va_list args;
+
+  va_start (args, format);
+  vsnprintf (text, sizeof text, format, args);
+  va_end (args);
+  kc_result (run, false, "%s; the GPU hangs, the test ends here", text);
+  printf ("%lu passed, %lu failed, %lu skipped\n", run->passed, run->failed, run->skipped);
+  fflush (stdout);
+  _exit (1);
 }

@@ -253,11 +253,14 @@ typedef struct {
 } KcCase;
 
 typedef struct {
-  gboolean cpu, gpu, require_gpu, quick, full, sanitize, self_test, schedule, segment, areas, one_thread, verbose;
+  gboolean cpu, gpu, require_gpu, quick, full, sanitize, self_test, schedule, segment, crowd, areas, one_thread,
+      verbose;
   gint64 seed;
   int only;          /* --case; -1 = all */
   int frames;        /* --frames; 0 = the default number */
   int one_in;        /* --one-in; 0 = every case */
+  int plans;         /* --plans */
+  char *clip;        /* --clip; NULL = made frames */
   int jobs, process; /* --jobs: how many processes share the cases (0: one runs all); which one */
   char *filter;      /* --filter; NULL = all */
   char *isa;         /* --isa; NULL = every instruction set of this machine */
@@ -286,6 +289,9 @@ bool kc_is_ours (const KcRun *run, unsigned number);
 const char *kc_take_isa (const KcRun *run, unsigned i);
 /* Counts one result; prints the sentence if it failed. */
 void kc_result (KcRun *run, bool good, const char *format, ...) __attribute__ ((format (printf, 3, 4)));
+/* Counts a failure, says that the GPU hangs, prints the summary and ends the process at once: no further CUDA call
+ * would return, not even those of a normal exit (device.c). */
+void kc_end_hung (KcRun *run, const char *format, ...) __attribute__ ((format (printf, 2, 3), noreturn));
 /* Adds frames to those of a variant, which is new or in the table. */
 void kc_variant_count (KcRun *run, const char *name, unsigned long runs);
 /* Prints the variants that ran. Returns false if a variant was listed but never ran. */
@@ -308,6 +314,7 @@ void kc_sweep (KcRun *run, const KcFilter *filter); /* sweep.c */
 void kc_schedule (KcRun *run);                      /* schedule.c */
 void kc_areas (KcRun *run);                         /* areas.c */
 void kc_steady (KcRun *run);                        /* steady.c */
+void kc_crowd (KcRun *run);                         /* crowd.c */
 int kc_raw_main (int argc, char **argv);            /* raw.c */
 int kc_bench_main (int argc, char **argv);          /* bench.c */
 /* Parses the command line of one of the three programs above, or says what is wrong with it (kernelcheck.c). */

@@ -2,8 +2,9 @@
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * schedule.c: stresses the scheduler of the recursive filter on the GPU (cuda/irfilter/gpu/scheduler.cuh): few blocks
- * and too many, claims of a single chunk, random delays of warps, other work on the GPU. Whatever the order in which
- * blocks claim work, every frame must complete with the bytes of the CPU.
+ * and too many, claims of a single chunk, late warps, other work on the GPU. Whatever the order in which blocks claim
+ * work, every frame must complete with the bytes of the CPU. Then late warps of the convolution's sparse kernel, whose
+ * warp groups wait for each other (cuda/convolve/gpu/sparse.cu).
  *
  * Limits of this test. It cannot show orders of memory operations that this GPU does not produce, or produces less
  * often than once in some thousand frames: delayed warps create other interleavings, not all of them. scheduler.cuh
@@ -14,7 +15,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #define DEADLINE_NS 10000000000u
 #define SIDE_BATCH 4
@@ -160,17 +160,6 @@ queue (Subject *subject, int input, CfStatus *status)
       cf_stream_copy (subject->stream, CF_DOWNLOAD, &subject->got, &subject->out, NULL, status) == CF_OK;
 }
 
-/* Reports that the GPU hangs and ends the process at once: no further CUDA call would return, not even those of a
- * normal exit. */
-static void
-report_hang (KcRun *run, const Subject *subject, const char *how, const CfStatus *status)
-{
-  kc_result (run, false, "%s, %s: %s; the GPU hangs, the test ends here", subject->what, how, status->message);
-  printf ("%lu passed, %lu failed, %lu skipped\n", run->passed, run->failed, run->skipped);
-  fflush (stdout);
-  _exit (1);
-}
-
 /* Describes how many bytes differ, and where the first of them is. */
 static bool
 compare (const Subject *subject, int input, char *text, size_t size)
@@ -207,7 +196,7 @@ finish (KcRun *run, const Subject *subject, int input, const char *how)
   bool good;
 
   if (code == CF_TIMEOUT)
-    report_hang (run, subject, how, &status);
+    kc_end_hung (run, "%s, %s: %s", subject->what, how, status.message);
   good = code == CF_OK && compare (subject, input, text, sizeof text);
   run->frames++;
   kc_result (run, good, "%s, %s: %s", subject->what, how, code == CF_OK ? text : status.message);
@@ -384,6 +373,52 @@ beside_others (KcRun *run, CfContext *cpu, long frames, uint64_t *state)
       beside[0], beside[1], video.width, video.height);
 }
 
+/* ---- late warp groups of the convolution ---------------------------------- */
+
+/* Kernels that the sparse kernel takes, in frames whose rows begin on 16 bytes: one plane a tile, two and three, one
+ * limb and two, with samples outside the image and without. */
+static const struct {
+  const char *set;
+  CfFormat format;
+  int width, height;
+} sparse_rows[] = {
+  { "any=31x31 weights=8", CF_FORMAT_GRAY8, 1920, 1080 },
+  { "any=11x13 weights=8 border=wrap", CF_FORMAT_GRAY8, 320, 217 },
+  { "any=17x9 weights=8 border=constant", CF_FORMAT_NV12, 640, 360 },
+  { "any=23x23 weights=8", CF_FORMAT_RGBA, 640, 360 },
+  { "any=31x31 weights=8 border=reflect101", CF_FORMAT_RGB, 336, 217 },
+  { "any=15x15 weights=12", CF_FORMAT_GRAY8, 640, 360 },
+};
+
+static void
+late_groups (KcRun *run, CfContext *cpu, uint64_t *state)
+{
+  const int frames = run->options.quick ? 20 : 200;
+
+  for (size_t i = 0; i < G_N_ELEMENTS (sparse_rows); i++) {
+    const CfVideo video = { sparse_rows[i].format, sparse_rows[i].width, sparse_rows[i].height, false };
+    CfStatus status = { 0 };
+    Subject subject;
+    bool good = subject_new (&subject, run, cpu, "convolve", sparse_rows[i].set, &video, run->options.seed, &status);
+
+    for (int k = 0; good && k < frames; k++) {
+      const int delay = delays[k % N_DELAYS] / (1 + k / N_DELAYS % 3), seed = random_seed (state);
+      char how[KC_TEXT];
+
+      snprintf (how, sizeof how, "%d ns of delay, seed %d", delay, seed);
+      good = cf_plan_override (subject.plan, "delay", delay, &status) == CF_OK &&
+          cf_plan_override (subject.plan, "seed", seed, &status) == CF_OK && queue (&subject, k % INPUTS, &status);
+      if (good)
+        finish (run, &subject, k % INPUTS, how);
+      else
+        kc_result (run, false, "%s, %s: %s", subject.what, how, status.message);
+    }
+    subject_free (&subject);
+  }
+  printf ("%zu rows of the convolution's sparse kernel, %d frames each, half of them with late warps\n",
+      G_N_ELEMENTS (sparse_rows), frames);
+}
+
 /* ---- which block filtered which chunk --------------------------------- */
 
 /* Reads which block filtered which chunk of one frame: table 1 of A. Nikonorov, S. Popov, V. Fursov (see
@@ -480,6 +515,7 @@ kc_schedule (KcRun *run)
   printf ("%d settings and formats, each with %d grids, %d claim lengths, with and without delays: %lu frames, "
           "%.1f s\n",
       2 * N_SETTINGS, N_GRIDS, N_CLAIMS, run->frames, (double) (now - start) / 1e6);
+  late_groups (run, cpu, &state);
   beside_others (run, cpu, frames, &state);
   printf ("that took %.1f s\n", (double) (g_get_monotonic_time () - now) / 1e6);
   if (subject_new (&subject, run, cpu, "irfilter", "sets=3 radius=0.98 use=se", &wide, run->options.seed, &status))

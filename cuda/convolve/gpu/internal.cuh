@@ -7,6 +7,7 @@
 #define CF_CONVOLVE_GPU_INTERNAL_CUH
 
 #include "convolve/convolve.h"
+#include "core/gpu/late.cuh"
 #include "core/gpu/launch.cuh"
 
 namespace cf {
@@ -96,6 +97,7 @@ struct Work {
                          completed, see griddep_wait () */
   int outside[2];     /* constant border: the sample outside the image, luma and chroma */
   int sms;            /* of the device */
+  Late late;          /* test override of sparse.cu */
 };
 
 /* Weights up to 9 x 10: [limb][row], tap i at byte 12 + i, zeros around. For a magnitude, index 1 holds

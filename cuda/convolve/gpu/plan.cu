@@ -52,6 +52,7 @@ struct State {
   Operands operands;
   CfVideo largest;     /* the frames at init; later ones may be smaller */
   void *cells;         /* HIDE: allocated once a preset needs it, for frames up to that size */
+  Late late;           /* test override of sparse.cu */
 };
 
 State *
@@ -508,6 +509,7 @@ make_work (const CfPlan *plan, const CfImage *in, const CfImage *out, Work *work
   work->limbs = s->limbs;
   work->pdl = s->pdl;
   work->sms = plan->context->sms;
+  work->late = s->late;
   work->border = (uint8_t) c.border;
   work->gray = (uint8_t) c.gray;
   work->outside[0] = c.outside[0];
@@ -564,6 +566,15 @@ convolve_enqueue_boxes (CfPlan *plan, CfStream *stream, const CfArea *area, cons
       static_cast<cudaStream_t> (cf_stream_handle (stream)), status);
 }
 
+/* Sets "delay" or "seed", which make warps of sparse.cu late. */
+CfCode
+convolve_set_override (CfPlan *plan, const char *name, int value, CfStatus *status)
+{
+  if (set_late (&state_of (plan)->late, name, value))
+    return CF_OK;
+  return cf_fail (status, CF_UNSUPPORTED, "the convolution has no test override %s; it has delay and seed", name);
+}
+
 } // namespace
 
 extern "C" const CfOps cf_convolve_cuda = {
@@ -574,4 +585,5 @@ extern "C" const CfOps cf_convolve_cuda = {
   .enqueue_boxes = convolve_enqueue_boxes,
   .free = convolve_free,
   .variants = names,
+  .set_override = convolve_set_override,
 };

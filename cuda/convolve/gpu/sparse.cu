@@ -29,6 +29,10 @@
  * a warp for a column are 16 neighbours. They are a plane of 128 x 64 bytes, whose vectors of 16 bytes are swapped in
  * every other pair of rows, against bank conflicts.
  *
+ * Late warps: a stage's barriers are gates, and count the arrivals of one round. A late warp still finds its own round:
+ * `full` cannot go on before the consumers have emptied the stage, nor `empty` before the producers have filled it. So
+ * neither is ever more than one round ahead, and the parity suffices.
+ *
  * Bound by shared memory, of which a product reads 10 KB: docs/notes/convolve.md. */
 #include "dense.cuh"
 #include "sums.cuh"
@@ -284,12 +288,20 @@ fill_tile_stages (const Work &work, const Group &g, const Layout &l, const Ring 
     fill_stages<STEP, false> (work, g, l, ring, x0, y0, thread);
 }
 
+/* Returns where a warp may be late, for the test: `wait` counts those of a tile. */
+__device__ __forceinline__ unsigned
+place_of (int x0, int y0, int wait)
+{
+  return (unsigned) y0 << 16 ^ (unsigned) x0 << 4 ^ (unsigned) wait;
+}
+
 /* Fills the stages of a tile and hands them over. */
 __device__ __forceinline__ void
 produce_tile (const Work &work, const Group &g, const Layout &l, Ring &ring, int x0, int y0, int team, int thread)
 {
   const bool edge = x0 < l.left || x0 - l.left + 32 * (columns + 1) > g.width; /* at the left or right */
 
+  be_late (work.late, place_of (x0, y0, 0));
   if (g.step == 1)
     fill_tile_stages<1> (work, g, l, ring, x0, y0, edge, thread);
   else if (g.step == 2)
@@ -309,9 +321,11 @@ produce_tile (const Work &work, const Group &g, const Layout &l, Ring &ring, int
   fence_shared ();
   __syncwarp ();
 #pragma unroll 1
-  for (int p = 0; p < g.planes; p++, ring.next ())
+  for (int p = 0; p < g.planes; p++, ring.next ()) {
+    be_late (work.late, place_of (x0, y0, 1 + p));
     if ((thread & 31) == 0)
       ring.set_full ();
+  }
 }
 
 /* ---- consumers ----------------------------------------------------------- */
@@ -459,16 +473,19 @@ consume_tile (const Work &work, const Group &g, const Layout &l, Ring &ring, con
   const int warp = thread >> 5, lane = thread & 31;
   const bool needs_samples = !work.rounding.narrow && work.rounding.quick == QUICK_NONE;
 
+  be_late (work.late, place_of (x0, y0, 4));
   wait_for_threads (team_barrier + team, team_threads); /* the results before have been stored */
 #pragma unroll 1
   for (int p = 0; p < g.planes; p++, ring.next ()) {
     int sum[product_sums] = { };
 
+    be_late (work.late, place_of (x0, y0, 5 + p));
     ring.wait_full ();
     add_products (sum, work, l, operands, ring.at (), positions);
     if (lane == 0 && !needs_samples)
       ring.set_empty ();
     put_results (sum, work, g, l, ring.at (), p, warp, lane, results + p * plane_bytes);
+    be_late (work.late, place_of (x0, y0, 8 + p));
     __syncwarp ();
     if (lane == 0 && needs_samples)
       ring.set_empty ();

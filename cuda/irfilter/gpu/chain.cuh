@@ -161,6 +161,7 @@ ir_begin_rows (const IrWork &work, const IrRun &run, IrShared &sh)
 
   if (run.from == 0)
     ir_border_row<SOURCE> (work, run, s);
+  ir_be_late (work, run, -1);
   run.barrier.wait_first ();
   if (run.from == 0)
     ir_add_border (work.set[run.w.quadrant], s, sh);
@@ -171,7 +172,7 @@ ir_run_chain (const IrWork &work, const IrRun &run, IrShared &sh)
 {
   const int lane = (int) (threadIdx.x & 31);
   const CfIrSet &set = ir_set<SAME> (work, run);
-  const bool delay = work.test.delay > 0;
+  const bool late = work.test.late.ns > 0;
   float *saved = work.saved + (long long) run.strip * ir_saved (M) + lane;
   float *out = ir_handover (work, run.strip, run.from * ir_chunk), *to;
   const bool hands_over = lane == 31 && run.w.index < run.w.strips - 1;
@@ -199,6 +200,7 @@ ir_run_chain (const IrWork &work, const IrRun &run, IrShared &sh)
     s.left[j] = 0;
 #pragma unroll 1
   for (; run.from && i < ir_lag; i++) {
+    ir_be_late (work, run, i);
     run.barrier.wait_full (i);
     ir_chain_ragged_pass (run, sh, s, k, i, hands_over, out);
     run.barrier.arrive_done (i);
@@ -207,7 +209,7 @@ ir_run_chain (const IrWork &work, const IrRun &run, IrShared &sh)
   to = out + (i - ir_lag) * ir_chunk * ir_handed;
 #pragma unroll 1
   while (i < quick_end) {
-    const int stop = delay ? i + 1 : quick_end;
+    const int stop = late ? i + 1 : quick_end;
 
 #pragma unroll 1
     for (; i < stop; i++) {
@@ -216,11 +218,11 @@ ir_run_chain (const IrWork &work, const IrRun &run, IrShared &sh)
       run.barrier.arrive_done (i);
       to += ir_chunk * ir_handed;
     }
-    if (delay)
-      ir_test_delay (work, run.strip, i);
+    ir_be_late (work, run, i);
   }
 #pragma unroll 1
   for (; i < run.n + ir_lag; i++) {
+    ir_be_late (work, run, i);
     run.barrier.wait_full (i);
     ir_chain_ragged_pass (run, sh, s, k, i, hands_over, out);
     run.barrier.arrive_done (i);

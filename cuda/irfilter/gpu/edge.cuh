@@ -95,8 +95,7 @@ ir_edge_row (IrShared &sh, int chunk, int row)
 __device__ __forceinline__ void
 ir_fill_slot (const IrWork &work, const IrRun &run, int i)
 {
-  if (work.test.delay)
-    ir_test_delay (work, run.strip, i);
+  ir_be_late (work, run, i);
   if (work.test.owner && (threadIdx.x & 31) == 0)
     work.test.owner[(long long) run.strip * work.test.owner_chunks + run.from + i] = (int) blockIdx.x;
   run.barrier.arrive_full (i);
@@ -186,6 +185,7 @@ ir_run_inner_edge (const IrWork &work, const IrRun &run, IrShared &sh)
 
       const unsigned missing = ~__ballot_sync (~0u, complete);
 
+      ir_be_late (work, run, ~chunk);
       first = chunk;
       end = chunk + (missing ? __ffs ((int) missing) - 1 : 32) / ir_chunk;
     }

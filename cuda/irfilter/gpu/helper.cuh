@@ -239,8 +239,7 @@ ir_run_helper (const IrWork &work, const IrRun &run, IrShared &sh, int which)
     const int n1 = (run.from + i - ir_slots) * ir_chunk - (M - 2);
     float u[ir_chunk][C], y[ir_chunk][C];
 
-    if (work.test.delay) /* here the delay makes the warp late for DONE and for FULL */
-      ir_test_delay (work, run.strip, i);
+    ir_be_late (work, run, i); /* here the warp is late for DONE and for FULL */
     if (i + ir_helpers < run.n)
       helper.prefetch_chunk (v, run, run.from + i + ir_helpers);
     if (i < run.n)

@@ -6,6 +6,7 @@
 #ifndef CF_IRFILTER_GPU_INTERNAL_CUH
 #define CF_IRFILTER_GPU_INTERNAL_CUH
 
+#include "core/gpu/late.cuh"
 #include "core/gpu/launch.cuh"
 #include "scheduler.cuh"
 #include "irfilter/irfilter.h"
@@ -85,8 +86,7 @@ struct IrView {
 struct IrTestOverrides {
   int blocks;     /* of the grid; 0: as many as strips, or the plan's share of the device */
   int max_chunks; /* of one claim */
-  int delay;      /* ns, upper bound of the random delay of a warp at a chunk; 0: none */
-  unsigned seed;  /* of the delays */
+  Late late;
   int *owner;     /* the trace: [strip][owner_chunks], the block that computed a chunk; NULL: none */
   int owner_chunks;
 };

@@ -361,15 +361,11 @@ ir_set_override (CfPlan *plan, const char *name, int value, CfStatus *status)
     test.blocks = value;
   else if (strcmp (name, "chunks") == 0) /* of one claim; 0: as many as are ready */
     test.max_chunks = value > 0 ? value : INT_MAX;
-  else if (strcmp (name, "delay") == 0) /* ns, upper bound of a random delay */
-    test.delay = value;
-  else if (strcmp (name, "seed") == 0)
-    test.seed = (unsigned) value;
   else if (strcmp (name, "trace") == 0 && value > 0)
     return ir_reserve_trace (s, status);
   else if (strcmp (name, "trace") == 0)
     test.owner = NULL;
-  else
+  else if (!set_late (&test.late, name, value))
     return cf_fail (status, CF_UNSUPPORTED,
         "the recursive filter has no test override %s; it has blocks, chunks, delay, seed and trace", name);
   return CF_OK;

@@ -27,6 +27,11 @@
  * Handover: all words in memory hold a NaN that no operation produces; lane 31 overwrites them with the end of each
  * row; the edge of the right neighbour polls each word until it has changed and restores the NaN. Each word is valid
  * by itself, so the handover needs no fence and no flag. The row above the window is handed over alike.
+ * Late blocks: a word that is handed over is its own gate. It is written once and restored by the one edge that reads
+ * it, so it waits for that edge however late this is, and the next launch begins behind both. A strip's word (the
+ * target) is a gate, and no sum: it is only raised, so a late block claims less than it might, and a claim by an old
+ * word fails. word[n] is a sum and a gate: it counts the strips that are claimed to their end. Blocks only add to it,
+ * each strip once, and a block that finds it complete leaves, now or later. The next launch (sum.cu) sets it to 0.
  * Bounds: with one core a plane, the latency of the chain's dependent operations (for m = 3 a shuffle and five
  * multiply-adds; for m = 8 its instructions) and the lag of each strip behind its left neighbour; with more strips than
  * fit on the GPU (cores, several planes, 4K), the helpers' instructions; in all of them the instruction cache, so loops
@@ -92,6 +97,7 @@ ir_quadrants (const __grid_constant__ IrWork work)
     IrRun run = { barrier };
 
     if (threadIdx.x < 32) {
+      be_late (work.test.late, (unsigned) hint);
       const IrClaim claim = ir_claim_strip (work.scheduler, [&] (int s) { return ir_strip (work, s); }, hint);
 
       if (threadIdx.x == 0)
@@ -120,8 +126,10 @@ ir_quadrants (const __grid_constant__ IrWork work)
     hint = (int) ((unsigned) (run.strip + (int) gridDim.x) % (unsigned) work.scheduler.n);
     barrier.end_run (run.n + ir_lag);
     __syncthreads ();
-    if (threadIdx.x == 0)
+    if (threadIdx.x == 0) {
+      ir_be_late (work, run, -2);
       ir_release_strip (work.scheduler, sh.claim);
+    }
   }
 }
 

@@ -42,20 +42,11 @@ ir_set (const IrWork &work, const IrRun &run)
   return work.set[SAME ? 0 : run.w.quadrant];
 }
 
-/* Test override "delay": makes the warp sleep at one chunk in eight, for up to `delay` ns. */
-__device__ __noinline__ void
-ir_test_delay (const IrWork &work, int strip, int chunk)
+/* May make the warp late at a chunk of the run, for the test. */
+__device__ __forceinline__ void
+ir_be_late (const IrWork &work, const IrRun &run, int chunk)
 {
-  unsigned h = work.test.seed ^ (unsigned) strip * 0x9e3779b1u ^ (unsigned) chunk * 0x85ebca6bu
-      ^ (threadIdx.x >> 5) * 0xc2b2ae35u ^ blockIdx.x * 0x27d4eb2fu;
-
-  h = (h ^ h >> 15) * 0x2c1b3c6du;
-  h = (h ^ h >> 12) * 0x297a2d39u;
-  h ^= h >> 15;
-#if __CUDA_ARCH__ >= 700
-  if ((h & 7) == 0)
-    __nanosleep ((h >> 3) % (unsigned) work.test.delay);
-#endif
+  be_late (work.test.late, (unsigned) run.strip << 16 ^ (unsigned) (run.from + chunk));
 }
 
 /* ---- the ring ----------------------------------------------------------- */

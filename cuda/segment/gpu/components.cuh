@@ -21,39 +21,67 @@ namespace cf {
 /* Up to how many free cells are listed from the start. */
 constexpr unsigned sg_few_cells = 1 << 14;
 
-/* The blocks of the launch. */
+/* The blocks of the launch.
+ *
+ * control->arrived counts in its lower half the arrivals at all barriers, which is the gate: a block goes on when it
+ * finds as many as the barrier needs. In its upper half it adds up what blocks pass. A block that is late to look finds
+ * both as they are then. More arrivals do no harm, since the gate is a least number. More in the sum would be wrong, so
+ * only sum () reads it, and a barrier () stands between two of those: a block can pass something for the next sum only
+ * behind that barrier, where every block has arrived, and so has left the sum before. */
 struct SgGrid {
   SgControl *control;
+  Late late;
   unsigned arrivals; /* arrivals that open the next barrier */
-  unsigned passed;   /* of the first thread: the sum of what blocks have passed */
+  unsigned passed;   /* of the first thread: what blocks had passed in all when the last sum was returned */
 
   __device__ unsigned first () const { return blockIdx.x * sg_threads + threadIdx.x; }
   __device__ unsigned step () const { return gridDim.x * sg_threads; }
 
-  /* Waits for all blocks. Returns the sum of what their first threads pass; at the next barrier they must pass nothing,
-   * because some may have reached it already. What a block has written before the barrier, every block reads behind it:
-   * the release by the first thread covers its whole block because of the block barrier before it, and the acquire
-   * invalidates the first-level cache of the multiprocessor. */
-  __device__ unsigned
-  barrier (unsigned n = 0)
+  /* Waits for all blocks. What a block has written before the barrier, every block reads behind it: the release by the
+   * first thread covers its whole block because of the block barrier before it, and the acquire invalidates the
+   * first-level cache of the multiprocessor. */
+  __device__ void
+  barrier ()
   {
-    __shared__ unsigned sum;
+    wait (0);
+    __syncthreads ();
+  }
+
+  /* The same, and returns the sum of what the blocks' first threads pass. */
+  __device__ unsigned
+  sum (unsigned n)
+  {
+    __shared__ unsigned all;
+    const unsigned now = wait (n);
+
+    if (threadIdx.x == 0) {
+      all = now - passed;
+      passed = now;
+    }
+    __syncthreads ();
+    return all;
+  }
+
+private:
+  /* Lets the first thread wait for all blocks. Returns there what blocks have passed in all, or, at a barrier (), maybe
+   * more. */
+  __device__ unsigned
+  wait (unsigned n)
+  {
+    unsigned long long arrived = 0;
 
     arrivals += gridDim.x;
     __syncthreads ();
     if (threadIdx.x == 0) {
-      unsigned long long arrived;
-
+      be_late (late, arrivals);
       asm volatile ("red.release.gpu.global.add.u64 [%0], %1;" :: "l" (&control->arrived),
           "l" ((unsigned long long) n << 32 | 1) : "memory");
+      be_late (late, ~arrivals);
       do
         asm volatile ("ld.acquire.gpu.global.u64 %0, [%1];" : "=l" (arrived) : "l" (&control->arrived) : "memory");
       while ((unsigned) arrived < arrivals);
-      sum = (unsigned) (arrived >> 32) - passed;
-      passed = (unsigned) (arrived >> 32);
     }
-    __syncthreads ();
-    return sum;
+    return (unsigned) (arrived >> 32);
   }
 };
 

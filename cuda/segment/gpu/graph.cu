@@ -14,6 +14,10 @@
  * Race free: what a phase writes, another block reads only after a grid barrier. Inside a phase all shared words are
  * changed by atomics whose result no order changes (sums, minima, bit-wise or), or by stores that shorten a path of
  * the forest to the same root. Lists get their entries in an arbitrary order, and nothing depends on it.
+ * Late blocks: one word is a sum and a gate, control->arrived (SgGrid says why a block may be late there). The other
+ * counters of SgControl are sums only. A phase adds to them, later ones read them behind a grid barrier, and none adds
+ * again. In merging, roots and picks have three entries that take turns: what a late block still reads of a round is
+ * written again three rounds later.
  * Bound by latency: each phase is a chain of dependent accesses to the second-level cache. Therefore several chains
  * run at once in a thread (sg_find), cells of settled regions are one step from their root, and a block reserves its
  * entries of common lists at once. Sums are collected in shared memory first, because additions
@@ -116,7 +120,7 @@ sg_graph_kernel (const __grid_constant__ SgWork work, unsigned size)
 {
   extern __shared__ __align__ (16) unsigned char memory[];
   __shared__ SgBlock block;
-  SgGrid grid = { work.control, 0, 0 };
+  SgGrid grid = { work.control, work.late, 0, 0 };
   SgGathered merged;
 
   if (threadIdx.x == 0)

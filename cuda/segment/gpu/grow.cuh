@@ -277,7 +277,7 @@ sg_grow_listed (const SgWork &work, SgGrid &grid, SgBlock *block, unsigned char 
       block->roots = 0;
     __syncthreads ();
     sg_join_listed (work, block, &p, round);
-    left = grid.barrier (p.regions);
+    left = grid.sum (p.regions);
   }
   return left;
 }

@@ -10,6 +10,7 @@
 #ifndef CF_SEGMENT_GPU_INTERNAL_CUH
 #define CF_SEGMENT_GPU_INTERNAL_CUH
 
+#include "core/gpu/late.cuh"
 #include "core/gpu/launch.cuh"
 #include "segment/segment.h"
 
@@ -117,9 +118,11 @@ struct SgWork {
   unsigned long long *key;
   unsigned *weak_count, *slot_list, *perimeter, slots;
   bool weak_borders;
-  /* Test overrides: whether a block of the pixel kernel adds up its own pixels first, and how many warps it has. */
+  /* Test overrides: whether a block of the pixel kernel adds up its own pixels first, and how many warps it has; late
+   * blocks of the graph kernel. */
   bool block_sums;
   int warps;
+  Late late;
   /* pixels */
   uint16_t *map;        /* width x height indices */
   CfSegmentRegion *found, *reported; /* reported, reported_n: in pinned host memory */

@@ -534,27 +534,36 @@ sg_regions (CfPlan *plan, CfRegions *regions, CfStatus *status)
 /* ---- tests -------------------------------------------------------------- */
 
 /* Sets a test override. "blocks": blocks of the graph kernel, 0 = by the number of plans. "collect": 1 if a block of
- * the pixel kernel adds up its own pixels before it adds to the regions' sums. "warps": warps of such a block, 4 to
- * 16. */
+ * the pixel kernel adds up its own pixels before it adds to the regions' sums. "warps": warps of such a block. "delay"
+ * and "seed": late blocks of the graph kernel. */
 CfCode
 sg_set_override (CfPlan *plan, const char *name, int value, CfStatus *status)
 {
+  static const struct {
+    const char *name;
+    int least, most;
+  } overrides[] = { { "blocks", 0, INT_MAX }, { "collect", 0, 1 }, { "warps", 4, 16 }, { "delay", 0, late_most_ns },
+    { "seed", 0, INT_MAX } };
   SgPlanState *s = sg_state (plan);
-  const bool blocks = strcmp (name, "blocks") == 0, collect = strcmp (name, "collect") == 0;
-  const int least = !blocks && !collect ? 4 : 0, most = blocks ? INT_MAX : collect ? 1 : 16;
 
-  if (!blocks && !collect && strcmp (name, "warps") != 0)
-    return cf_fail (status, CF_UNSUPPORTED,
-        "the segmentation has no test override %s; it has blocks, collect and warps", name);
-  if (value < least || value > most)
-    return cf_fail (status, CF_BAD_VALUE, "test override %s is %d; it must be %d to %d", name, value, least, most);
-  if (blocks)
-    s->blocks = std::min (value, s->max_blocks);
-  else if (collect)
-    s->work.block_sums = value != 0;
-  else
-    s->work.warps = value;
-  return CF_OK;
+  for (const auto &o : overrides) {
+    if (strcmp (name, o.name) != 0)
+      continue;
+    if (value < o.least || value > o.most)
+      return cf_fail (status, CF_BAD_VALUE, "test override %s is %d; it must be %d to %d", name, value, o.least,
+          o.most);
+    if (strcmp (name, "blocks") == 0)
+      s->blocks = std::min (value, s->max_blocks);
+    else if (strcmp (name, "collect") == 0)
+      s->work.block_sums = value != 0;
+    else if (strcmp (name, "warps") == 0)
+      s->work.warps = value;
+    else
+      set_late (&s->work.late, name, value);
+    return CF_OK;
+  }
+  return cf_fail (status, CF_UNSUPPORTED,
+      "the segmentation has no test override %s; it has blocks, collect, warps, delay and seed", name);
 }
 
 } // namespace

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
+ *
+ * core/gpu/late.cuh: late warps, a test override of the kernels whose blocks or warps wait for each other: at each wait
+ * some of them sleep before they arrive, others before they look whether all have arrived. Whatever the order, the
+ * bytes must be the same.
+ *
+ * | what waits | where | tried by |
+ * | blocks of the segmentation, at the grid barrier | segment/gpu/components.cuh | kernelcheck --segment |
+ * | blocks of the recursive filter, for a strip or for what the strip to the left hands over; warps of such a block,
+ *   for each other | irfilter/gpu/quadrants.cu | kernelcheck --schedule |
+ * | warp groups of the convolution's sparse kernel, for a stage | convolve/gpu/sparse.cu | kernelcheck --schedule |
+ * All other kernels wait at __syncthreads () and __syncwarp () only, or for the whole kernel before (griddep_wait ()).
+ */
+#ifndef CF_CORE_GPU_LATE_CUH
+#define CF_CORE_GPU_LATE_CUH
+
+#include "core/filter.h"
+
+#include <string.h>
+
+namespace cf {
+
+constexpr int late_most_ns = 1000000;
+
+struct Late {
+  int ns; /* upper bound of a sleep, up to late_most_ns; 0: no warp is late */
+  unsigned seed;
+};
+
+/* Sets the override "delay" (ns) or "seed". Returns false if `name` is neither. */
+inline bool
+set_late (Late *late, const char *name, int value)
+{
+  if (strcmp (name, "delay") == 0)
+    late->ns = value;
+  else if (strcmp (name, "seed") == 0)
+    late->seed = (unsigned) value;
+  else
+    return false;
+  return true;
+}
+
+#ifdef __CUDACC__
+
+/* Lets one warp in four sleep. `place` is another number for each wait of a warp. */
+static __device__ __noinline__ void
+sleep_some (const Late &late, unsigned place)
+{
+  unsigned h = late.seed ^ place * 0x9e3779b1u ^ (threadIdx.x >> 5) * 0xc2b2ae35u ^ blockIdx.x * 0x27d4eb2fu;
+
+  h = (h ^ h >> 15) * 0x2c1b3c6du;
+  h = (h ^ h >> 12) * 0x297a2d39u;
+  h ^= h >> 15;
+#if __CUDA_ARCH__ >= 700
+  if ((h & 3) == 0)
+    __nanosleep ((h >> 2) % (unsigned) late.ns);
+#endif
+}
+
+__device__ __forceinline__ void
+be_late (const Late &late, unsigned place)
+{
+  if (late.ns > 0)
+    sleep_some (late, place);
+}
+
+#endif
+
+} // namespace cf
+
+#endif
