@@ -12,6 +12,8 @@
 #              on any other, build it first: docs/testing.md)
 #   CF_WATCHED a build folder of the same source with -Drace-watch=true, whose kernelcheck
 #              is included for racecheck (docs/testing.md)
+#   CF_OLDER   build folders of the same source, each with -Dcuda-archs= of one older capability, such as 75: their
+#              kernelchecks are included for `older`
 #   CF_VTEST   a clip to include. Without it the script downloads Debian's opencv-doc for its
 #              vtest.avi; without network it uses a test pattern.
 set -eu
@@ -57,6 +59,12 @@ for program in kernelcheck soak sameframes gpufault; do
   [ ! -x "$build/tests/$program" ] || cp "$build/tests/$program" "$to/bin/"
 done
 [ -z "${CF_WATCHED:-}" ] || cp "$CF_WATCHED/tests/kernelcheck" "$to/bin/kernelcheck-watched"
+for older in ${CF_OLDER:-}; do
+  capability=$(meson introspect --buildoptions "$older" | tr -d '\n ' |
+    sed -n 's/.*"name":"cuda-archs","value":"\([0-9]*\)".*/\1/p')
+  [ -n "$capability" ] || cf_die "$older is not a build for one capability (-Dcuda-archs=)"
+  cp "$older/tests/kernelcheck" "$to/bin/kernelcheck-$capability"
+done
 [ ! -x "$build/pipelines/watch/cf-watch" ] || cp "$build/pipelines/watch/cf-watch" "$CF_ROOT/tests/watch/cameras.py" \
   "$to/bin/"
 for program in "$build"/pipelines/*; do # cf-bench is bench

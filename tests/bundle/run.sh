@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Copyright (C) 2026 the gst-cuda-filters authors
 #
-# run.sh tests | together | sanitize [TOOL...] | bench [OPTION...] | kernels |
-# elements [PROGRAM...] | cuda-memory | schedule [OPTION...] | steady [OPTION...] |
+# run.sh tests | together | sanitize [TOOL...] | bench [OPTION...] | kernels | older [CAPABILITY...] |
+# elements [PROGRAM...] | cuda-memory | schedule [OPTION...] | steady [OPTION...] | crowd [OPTION...] |
 # areas | clip | changes | oracle | soak [gpu|cpu] [OPTION...] | fault [KIND...] | framepath [PART...] |
 # watch [OPTION...] | trace | all | exec COMMAND... | --version: runs the bundle's tests and benchmarks on a
 # machine with an NVIDIA GPU. Each ends with the line N passed, N failed, N skipped. Full logs go to $OUT, or to logs/
@@ -160,14 +160,56 @@ kernels () {
   done
 }
 
-# Stress test of the recursive filter's scheduler.
+# Runs the kernels of builds for older GPUs, which the driver compiles from their PTX: all, or those of the capabilities
+# named. It keeps what it has compiled; so the first process of a filter compiles, and the others wait.
+older () {
+  local program capability filter n=${CF_JOBS:-$(nproc)}
+  local -x CUDA_CACHE_MAXSIZE=4294967296
+  for program in "$here"/bin/kernelcheck-[0-9]*; do
+    capability=${program##*-}
+    case " $* " in '  ' | *" $capability "*) ;; *) continue ;; esac
+    [ -x "$program" ] || { echo "no build for an older GPU is here: see CF_OLDER in bundle.sh"; failed=1; return; }
+    for filter in ${CF_FILTERS:-$all_filters}; do
+      in_bundle "$program" --gpu --require-gpu --quick --one-in 1000 --filter "$filter" \
+        > "$logs/older-$capability-$filter-first.log" 2>&1 &
+    done
+    wait
+    for filter in ${CF_FILTERS:-$all_filters}; do
+      step "older-$capability-$filter" in_bundle "$program" --gpu --require-gpu --verbose --filter "$filter" \
+        --jobs $((n > 16 ? 16 : n))
+    done
+  done
+}
+
+# Filters the clip with 32 and with 64 plans of each filter at once, as quickly as the GPU can.
+#   CF_CROWD_FRAMES   frames of a filter, in all
+crowd () {
+  local filter plans clip frames=${CF_CROWD_FRAMES:-5000000}
+  local -x GST_PLUGIN_FEATURE_RANK=nvh264dec:NONE,nvh264sldec:NONE # as in clip ()
+  clip=$(mktemp)
+  # Converted twice, so that no padding of the decoder's is written.
+  in_bundle gst-launch-1.0 -q filesrc location="$here/media/clip.mp4" ! decodebin ! videoconvert ! \
+    video/x-raw,format=NV12 ! videoconvert ! video/x-raw,format=I420 ! identity eos-after=50 ! y4menc ! \
+    filesink location="$clip" > "$logs/crowd.log" 2>&1
+  for filter in ${CF_FILTERS:-$all_filters}; do
+    for plans in 32 64; do
+      step "crowd-$filter-$plans" in_bundle kernelcheck --crowd --gpu --require-gpu --filter "$filter" \
+        --plans "$plans" --frames $((frames / 2)) --clip "$clip" "$@"
+      grep 'plans at once' "$logs/crowd-$filter-$plans.log" | sed 's/^/    /'
+    done
+  done
+  rm -f "$clip"
+}
+
+# Stress test of the recursive filter's scheduler, and late warps there and in the convolution.
 schedule () {
   case " ${CF_FILTERS:-irfilter} " in
-    *' irfilter '*) step schedule-gpu in_bundle timeout 600 kernelcheck --schedule --require-gpu "$@" ;;
+    *' irfilter '* | *' convolve '*)
+      step schedule-gpu in_bundle timeout 600 kernelcheck --schedule --require-gpu "$@" ;;
   esac
 }
 
-# Segments the same frames many times, with several numbers of blocks.
+# Segments the same frames many times, with several numbers of blocks, some of them late.
 steady () {
   case " ${CF_FILTERS:-segment} " in
     *' segment '*) step steady-gpu in_bundle timeout 600 kernelcheck --segment --gpu --require-gpu "$@" ;;
@@ -496,6 +538,8 @@ case $what in
   together) together ;;
   schedule) schedule "$@" ;;
   steady) steady "$@" ;;
+  crowd) crowd "$@" ;;
+  older) older "$@" ;;
   areas) areas "$@" ;;
   clip) clip ;;
   changes) changes "$@" ;;

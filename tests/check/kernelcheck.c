@@ -13,7 +13,7 @@
 /* One row per filter. */
 const KcFilter *const kc_filters[] = { &kc_median, &kc_running, &kc_convolve, &kc_irfilter, &kc_segment, NULL };
 
-static KcRun run = { .options = { .seed = 1, .only = -1 } };
+static KcRun run = { .options = { .seed = 1, .only = -1, .plans = 32 } };
 
 static const GOptionEntry options[] = {
   { "cpu", 0, 0, G_OPTION_ARG_NONE, &run.options.cpu,
@@ -38,14 +38,20 @@ static const GOptionEntry options[] = {
       "on one processor, so that the CPU side has one thread", NULL },
   { "verbose", 0, 0, G_OPTION_ARG_NONE, &run.options.verbose, "print every variant", NULL },
   { "schedule", 0, 0, G_OPTION_ARG_NONE, &run.options.schedule,
-      "only: the recursive filter on the GPU with random orders of its blocks (schedule.c)", NULL },
+      "only: on the GPU, the recursive filter with random orders of its blocks, and late warps (schedule.c)", NULL },
   { "segment", 0, 0, G_OPTION_ARG_NONE, &run.options.segment,
       "only: segmentation of the same frames many times, with several numbers of blocks (steady.c)", NULL },
   { "areas", 0, 0, G_OPTION_ARG_NONE, &run.options.areas,
       "only: frames of which random areas are filtered, on the CPU, or with --gpu on the GPU (areas.c)", NULL },
+  { "crowd", 0, 0, G_OPTION_ARG_NONE, &run.options.crowd,
+      "only: many plans of a filter at once, at full speed (crowd.c)", NULL },
+  { "plans", 0, 0, G_OPTION_ARG_INT, &run.options.plans, "plans of --crowd (default 32)", "N" },
+  { "clip", 0, 0, G_OPTION_ARG_FILENAME, &run.options.clip, "frames of --crowd, a YUV4MPEG2 file (default: made ones)",
+      "FILE" },
   { "frames", 0, 0, G_OPTION_ARG_INT, &run.options.frames,
       "frames of --schedule beside other work (default 10000; "
-      "with --quick 300), or runs of --segment (default 100; with --quick 2)",
+      "with --quick 300), of --crowd for each filter (default 20000), "
+      "or runs of --segment (default 100; with --quick 2)",
       "N" },
   { NULL }
 };
@@ -142,6 +148,9 @@ work (void)
   } else if (run.options.segment) {
     if (run.cpu || run.gpu)
       kc_steady (&run);
+  } else if (run.options.crowd) {
+    if (run.cpu || run.gpu)
+      kc_crowd (&run);
   } else if (run.cpu || run.gpu) {
     if (run.options.only < 0 && kc_is_first_process (&run))
       kc_contract (&run);
@@ -164,7 +173,7 @@ finish (gint64 start)
   const bool ran = run.skipped == 0 || run.cases > 0;
 
   if (run.options.only < 0 && !run.options.self_test && !run.options.schedule && !run.options.segment &&
-      !run.options.areas && run.cases > 0)
+      !run.options.crowd && !run.options.areas && run.cases > 0)
     kc_result (&run, kc_variants_report (&run), "a variant exists that no case reaches");
   if (ran)
     kc_result (&run, run.cases > 0, "no case ran");
@@ -210,7 +219,7 @@ main (int argc, char **argv)
   }
   signal (SIGSEGV, on_fault);
   signal (SIGBUS, on_fault);
-  if (o->jobs > 1 && o->only < 0 && !o->schedule && !o->segment) {
+  if (o->jobs > 1 && o->only < 0 && !o->schedule && !o->segment && !o->crowd) {
     kc_run_processes (&run, work);
   } else {
     o->jobs = 0;
