@@ -460,6 +460,11 @@ void cf_gpu_settle_doubt (int device);
 /* Returns whether no CUDA call of this process can succeed any more: after a sticky error, and in a process forked from
  * one that used CUDA. Never becomes false again. Any thread. */
 bool cf_gpu_lost (void);
+/* After cf_gpu_lost: fill `status` with CF_GPU_LOST and the first sticky error of the process (the operation, the
+ * error, the device, the last kernel launched before), or with the fork. Returns the code. Any thread. */
+CfCode cf_fail_lost (CfStatus *status);
+/* The same for a device that hangs (CfGpuState.hung): CF_TIMEOUT, the device, the last kernel launched. */
+CfCode cf_fail_hung (int device, CfStatus *status);
 /* Returns how many devices can be used; on 0 `status` says why (a build without kernels, no driver, a
  * driver too old, no device, a forked process). No driver is needed to ask. */
 int cf_gpu_count (CfStatus *status);

@@ -121,6 +121,7 @@ gpu_failed (GstCfBackend *b, const CfStatus *status, gboolean on_gpu)
   gboolean give_up = lost || ++b->failures >= MAX_FAILURES || status->code == CF_NO_GPU;
   gboolean ends = b->fail_on_gpu_error || (on_gpu && lost);
 
+  gst_cf_stats_gpu_error (&b->stats, status->message);
   b->good = 0;
   if (b->traits.stateful && b->use_gpu) /* else the CPU plans are in use already */
     reset_cpu_plans (b);
@@ -227,6 +228,10 @@ configure_gpu (GstCfBackend *b)
 
   if (b->ended) /* the error was posted */
     return FALSE;
+  if (b->use_gpu && cf_gpu_lost ()) { /* by another element */
+    cf_fail_lost (&status);
+    return plans_failed (b, &status);
+  }
   if (!b->transfer.context || b->failures >= MAX_FAILURES || cf_gpu_lost ()) {
     b->use_gpu = FALSE;
     return TRUE;
@@ -444,7 +449,7 @@ submit_gpu (GstCfBackend *b, GstCfPendingFrame *frame, guint slot)
   frame->given_up = b->given_up;
   frame->cuda_memory = in_cuda_memory (frame);
   if (cf_gpu_lost ()) { /* a fault in another element ends CUDA for the whole process */
-    cf_fail (&r->status, CF_GPU_LOST, "an earlier GPU fault ended CUDA for this process; restart it");
+    cf_fail_lost (&r->status);
     return;
   }
   /* With several frames under way the thread that submits has no time to keep a frame's input. */
@@ -561,7 +566,7 @@ run_cpu (GstCfBackend *b, GstCfPendingFrame *frame, guint64 time[GST_CF_N_TIMES]
   CfCode code;
 
   if (cf_gpu_lost () && in_cuda_memory (frame)) {
-    cf_fail (&status, CF_GPU_LOST, "an earlier GPU fault ended CUDA for this process; restart it");
+    cf_fail_lost (&status);
     gst_cf_backend_post_error (b->element, &status, "The frame cannot be read from GPU memory");
     return FAILED;
   }

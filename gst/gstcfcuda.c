@@ -50,7 +50,7 @@ gst_cf_cuda_available (CfStatus *status)
   if (cf_gpu_count (status) == 0)
     return FALSE;
   if (cf_gpu_lost ())
-    cf_fail (status, CF_GPU_LOST, "an earlier GPU fault ended CUDA for this process; restart it");
+    cf_fail_lost (status);
   else if (load_library ())
     return TRUE;
   else

@@ -529,7 +529,7 @@ gst_cf_filter_install_properties (GObjectClass *klass)
   g_object_class_install_property (klass, PROP_STATS,
       g_param_spec_boxed ("stats", "Statistics",
           "Since the start: frames, frames-gpu, frames-cpu, frames-fallback, frames-passed, bytes; mean, p50, p99 and "
-          "max in ns of upload, kernel, download and total",
+          "max in ns of upload, kernel, download and total; if the GPU has failed, gpu-error",
           GST_TYPE_STRUCTURE, ro));
   gst_cf_roi_install_properties (klass, PROP_ROI);
 }

@@ -76,7 +76,7 @@ open_gpu (GstCfFilter *self, gint device, const gchar *name, CfStatus *status)
     device = gst_cf_devices_choose ((guint) MAX (cf_gpu_count (NULL), 0), hung);
   cf_gpu_settle_doubt (device);
   if (cf_gpu_state ().hung >> MIN (device, 63) & 1)
-    cf_fail (status, CF_TIMEOUT, "GPU %d hangs: an earlier frame of this process was not finished in time", device);
+    cf_fail_hung (device, status);
   else if (!gst_cf_cuda_ensure_context (GST_ELEMENT (self), device, &priv->context))
     cf_fail (status, CF_GPU_ERROR, "could not create a CUDA context on device %d", device);
   else
@@ -97,6 +97,8 @@ start_gpu (GstCfFilter *self, GstCfBackendKind backend, gint device, const gchar
     return TRUE;
   /* A host without a GPU or its driver, or a build without CUDA. */
   absent = status.code == CF_NO_GPU && status.cuda == 0;
+  if (!absent)
+    gst_cf_stats_gpu_error (&PRIV (self)->backend.stats, status.message);
   named = name && gst_cf_device_name_find (name, 0, 0, &none, NULL) != CF_OK;
   if (backend == GST_CF_BACKEND_CUDA && absent)
     GST_ELEMENT_ERROR (self, RESOURCE, NOT_FOUND,

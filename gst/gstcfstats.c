@@ -19,6 +19,7 @@ void
 gst_cf_stats_clear (GstCfStats *stats)
 {
   g_mutex_clear (&stats->lock);
+  g_free (stats->gpu_error);
 }
 
 void
@@ -27,6 +28,7 @@ gst_cf_stats_reset (GstCfStats *stats)
   g_mutex_lock (&stats->lock);
   stats->frames_gpu = stats->frames_cpu = stats->frames_fallback = stats->frames_passed = 0;
   stats->bytes = stats->abandoned = 0;
+  g_clear_pointer (&stats->gpu_error, g_free);
   for (int i = 0; i < GST_CF_N_TIMES; i++)
     stats->time[i].n = stats->time[i].sum = stats->time[i].max = 0;
   g_mutex_unlock (&stats->lock);
@@ -62,6 +64,15 @@ gst_cf_stats_abandon (GstCfStats *stats, guint n)
 {
   g_mutex_lock (&stats->lock);
   stats->abandoned += n;
+  g_mutex_unlock (&stats->lock);
+}
+
+void
+gst_cf_stats_gpu_error (GstCfStats *stats, const gchar *message)
+{
+  g_mutex_lock (&stats->lock);
+  if (!stats->gpu_error)
+    stats->gpu_error = g_strdup (message);
   g_mutex_unlock (&stats->lock);
 }
 
@@ -110,8 +121,11 @@ gst_cf_stats_get (GstCfStats *stats)
 {
   static const gchar *const names[GST_CF_N_TIMES] = { "upload", "kernel", "download", "total" };
   const CfGpuState gpu = cf_gpu_state ();
+  CfStatus lost = { 0 };
   GstStructure *out;
 
+  if (cf_gpu_lost ())
+    cf_fail_lost (&lost);
   g_mutex_lock (&stats->lock);
   out = gst_structure_new ("cudafilters-stats", "frames", G_TYPE_UINT64,
       stats->frames_gpu + stats->frames_cpu + stats->frames_passed, "frames-gpu", G_TYPE_UINT64, stats->frames_gpu,
@@ -119,6 +133,8 @@ gst_cf_stats_get (GstCfStats *stats)
       "frames-passed", G_TYPE_UINT64, stats->frames_passed, "bytes", G_TYPE_UINT64, stats->bytes, "abandoned",
       G_TYPE_UINT64, stats->abandoned, "gpu-launches", G_TYPE_UINT64, gpu.launches, "gpu-allocations", G_TYPE_UINT64,
       gpu.allocations, NULL);
+  if (stats->gpu_error || lost.message[0])
+    gst_structure_set (out, "gpu-error", G_TYPE_STRING, stats->gpu_error ? stats->gpu_error : lost.message, NULL);
   for (int i = 0; i < GST_CF_N_TIMES; i++)
     add_series (out, names[i], &stats->time[i]);
   g_mutex_unlock (&stats->lock);

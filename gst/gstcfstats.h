@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * gstcfstats.h: counts and times of the frames between start and stop: the "stats" property. */
+ * gstcfstats.h: counts and times of the frames between start and stop, and the GPU's first failure: the "stats"
+ * property. */
 #ifndef GST_CF_STATS_H
 #define GST_CF_STATS_H
 
@@ -26,6 +27,7 @@ typedef struct {
   guint64 frames_passed;   /* passed unchanged */
   guint64 bytes;
   guint64 abandoned; /* buffers and streams given up because the GPU hung */
+  gchar *gpu_error;  /* NULL, or how the GPU failed this element first */
   GstCfSeries time[GST_CF_N_TIMES];
 } GstCfStats;
 
@@ -39,6 +41,8 @@ void gst_cf_stats_reset (GstCfStats *stats);
 void gst_cf_stats_frame (GstCfStats *stats, GstCfBy by, gsize bytes, const guint64 time[GST_CF_N_TIMES]);
 /* Counts `n` buffers or streams that were given up. */
 void gst_cf_stats_abandon (GstCfStats *stats, guint n);
+/* Notes how the GPU failed, unless it has failed before. */
+void gst_cf_stats_gpu_error (GstCfStats *stats, const gchar *message);
 /* Returns the value of the "stats" property. */
 GstStructure *gst_cf_stats_get (GstCfStats *stats);
 

@@ -18,6 +18,8 @@ static const CfDevice *device;
 
 /* CUDA does not work after a fork: the child must not call it. */
 static atomic_bool forked;
+static const char by_fork[] =
+    "this process was forked from one that uses CUDA; only a newly started program can use the GPU";
 static pthread_once_t watch_forks = PTHREAD_ONCE_INIT;
 
 static void
@@ -104,8 +106,7 @@ cf_cuda_fail (int error, const char *what, const char *name, CfStatus *status)
       code = errors[i].code;
       name = errors[i].sentence;
     }
-  cf_fail (status, code, "%s: %s (CUDA error %d)%s", what, name, error,
-      code == CF_GPU_LOST ? "; this process cannot use the GPU any more" : "");
+  cf_fail (status, code, "%s: %s (CUDA error %d)", what, name, error);
   if (status)
     status->cuda = error;
   return code;
@@ -123,7 +124,8 @@ static atomic_uint n_hung;
 static struct {
   int number; /* of the device */
   void *context, *stream;
-  uint64_t deadline; /* ns; the GPU hangs from then on, and until then that is not known */
+  const char *kernel; /* cf_device_hangs */
+  uint64_t deadline;  /* ns; the GPU hangs from then on, and until then that is not known */
 } hung[MAX_HUNG];
 static atomic_uint_fast64_t abandoned;
 
@@ -141,7 +143,7 @@ now_ns (void)
 }
 
 void
-cf_device_hangs (void *stream, uint64_t left_ns)
+cf_device_hangs (void *stream, const char *kernel, uint64_t left_ns)
 {
   const uint64_t deadline = left_ns ? now_ns () + left_ns : 0;
   void *context;
@@ -156,6 +158,7 @@ cf_device_hangs (void *stream, uint64_t left_ns)
     hung[n].number = number;
     hung[n].context = context;
     hung[n].stream = stream;
+    hung[n].kernel = kernel;
     hung[n].deadline = deadline;
     atomic_store (&n_hung, n + 1);
   } else if (i < n && deadline < hung[i].deadline) {
@@ -244,9 +247,25 @@ settle_doubt (void)
 CfCode
 cf_device_usable (CfStatus *status)
 {
+  void *context;
+
   if (!device)
     return fail_without (status);
-  return hangs () ? cf_fail (status, CF_TIMEOUT, "the GPU hangs: an earlier frame was not finished in time") : CF_OK;
+  return hangs () ? cf_fail_hung (device->current (&context), status) : CF_OK;
+}
+
+CfCode
+cf_fail_hung (int number, CfStatus *status)
+{
+  const char *kernel = NULL;
+
+  pthread_mutex_lock (&hung_lock);
+  for (unsigned i = 0; !kernel && i < atomic_load (&n_hung); i++)
+    if (hung[i].number == number)
+      kernel = hung[i].kernel;
+  pthread_mutex_unlock (&hung_lock);
+  return cf_fail (status, CF_TIMEOUT, "GPU %d hangs: an earlier frame of this process was not finished in time%s%s",
+      number, kernel ? "; last kernel launched: " : "", kernel ? kernel : "");
 }
 
 /* Returns whether there is an object and it may be freed. One that stays is counted. */
@@ -274,8 +293,7 @@ cf_gpu_count (CfStatus *status)
     return 0;
   }
   if (atomic_load (&forked)) {
-    cf_fail (status, CF_NO_GPU,
-        "this process was forked from one that uses CUDA; only a newly started program can use the GPU");
+    cf_fail (status, CF_NO_GPU, "%s", by_fork);
     return 0;
   }
   pthread_once (&watch_forks, begin_to_watch);
@@ -292,7 +310,15 @@ cf_gpu_info (int number, CfGpuInfo *info, CfStatus *status)
 bool
 cf_gpu_lost (void)
 {
-  return device && (atomic_load (&forked) || device->lost ());
+  return device && (atomic_load (&forked) || device->loss ());
+}
+
+CfCode
+cf_fail_lost (CfStatus *status)
+{
+  if (atomic_load (&forked))
+    return cf_fail (status, CF_GPU_LOST, "%s", by_fork);
+  return cf_fail (status, CF_GPU_LOST, "this process has lost the GPU and must restart: %s", device->loss ());
 }
 
 /* They do not change, and a process that was forked must not ask. */

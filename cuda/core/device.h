@@ -23,7 +23,8 @@ struct CfDevice {
   void (*versions) (int *driver, int *runtime);
   int (*count) (CfStatus *status);
   CfCode (*info) (int device, CfGpuInfo *info, CfStatus *status);
-  bool (*lost) (void);
+  /* Returns the error by which the process lost the GPU, in words that do not change; NULL: it has not. */
+  const char *(*loss) (void);
   /* Sets the launches and allocations of a state. */
   void (*counters) (CfGpuState *state);
   /* Returns the number of the current context's device, -1 where there is none, and the context. */
@@ -93,9 +94,10 @@ CfCode cf_stream_copy_pieces (CfStream *stream, CfDirection direction, const CfI
     bool interlaced, const CfPiece *piece, unsigned n, CfStatus *status);
 
 /* Records that the work of a stream of the current context (for CUDA a cudaStream_t) did not end before its deadline,
- * or that this is not known. `left_ns`: the deadline is only so far away, and the GPU hangs from then on. The device's
- * functions call this with no lock held that `ended` takes. */
-void cf_device_hangs (void *stream, uint64_t left_ns);
+ * or that this is not known. `kernel`: the last one launched before, a string that stays; NULL: not known. `left_ns`:
+ * the deadline is only so far away, and the GPU hangs from then on. The device's functions call this with no lock held
+ * that `ended` takes. */
+void cf_device_hangs (void *stream, const char *kernel, uint64_t left_ns);
 /* Returns CF_OK where calls that may block may be made for the current context; CF_TIMEOUT where its GPU hangs, and
  * CF_NO_GPU in a build without CUDA. All functions of cf.h that make such calls ask this first. */
 CfCode cf_device_usable (CfStatus *status);

@@ -49,7 +49,8 @@ typedef struct {
 
 static G_DEFINE_QUARK (gst-cf-chain-fence, fence)
 
-        static gboolean device_hangs (gint device)
+static gboolean
+device_hangs (gint device)
 {
   return device >= 0 && (cf_gpu_state ().hung >> MIN (device, 63) & 1);
 }
@@ -80,8 +81,10 @@ shared_new (GstObject *context, CfStatus *status)
   CfStream *stream = handle ? cf_stream_new (handle, status) : NULL;
   GstCfSharedStream *shared;
 
-  if (!handle)
-    cf_fail (status, cf_gpu_lost () ? CF_GPU_LOST : CF_GPU_ERROR, "no CUDA stream could be made for CUDA memory");
+  if (!handle && cf_gpu_lost ())
+    cf_fail_lost (status);
+  else if (!handle)
+    cf_fail (status, CF_GPU_ERROR, "no CUDA stream could be made for CUDA memory");
   else if (!stream && !cf_gpu_lost () && !gst_cf_gpu_hangs (context))
     gst_cf_cuda_stream_free (handle);
   if (!stream)
@@ -146,15 +149,9 @@ queued (GstCfSharedStream *shared)
 }
 
 static CfCode
-fail_lost (CfStatus *status)
+fail_hung (GstObject *context, CfStatus *status)
 {
-  return cf_fail (status, CF_GPU_LOST, "an earlier GPU fault ended CUDA for this process; restart it");
-}
-
-static CfCode
-fail_hung (CfStatus *status)
-{
-  return cf_fail (status, CF_TIMEOUT, "the GPU hangs: an earlier frame was not finished in time");
+  return cf_fail_hung (gst_cf_cuda_device (context), status);
 }
 
 static gboolean
@@ -190,7 +187,7 @@ wait_on (GstCfSharedStream *shared, CfStream *stream, guint64 deadline_ns, const
   CfCode code;
 
   if (hangs (shared))
-    return fail_hung (status);
+    return fail_hung (shared->context, status);
   g_mutex_lock (&shared->lock);
   number = shared->queued;
   cut = shared->cut;
@@ -213,9 +210,9 @@ wait_for (GstCfSharedStream *shared, guint64 number, const gint *hurry, CfStatus
   if (is_done (shared, number))
     return CF_OK;
   if (hangs (shared))
-    return fail_hung (status);
+    return fail_hung (shared->context, status);
   if (cf_gpu_lost ())
-    return fail_lost (status);
+    return cf_fail_lost (status);
   if (!gst_cf_cuda_push (shared->context))
     return cf_fail (status, CF_GPU_ERROR, "the CUDA context could not be made current");
   g_mutex_lock (&shared->waiting);
@@ -422,10 +419,10 @@ CfCode
 gst_cf_chain_close (GstCfChain *chain)
 {
   CfStatus status = { 0 };
-  CfCode code = device_hangs (chain->device) ? fail_hung (&status) : CF_OK;
+  CfCode code = device_hangs (chain->device) ? cf_fail_hung (chain->device, &status) : CF_OK;
 
   if (chain->shared) {
-    code = hangs (chain->shared) ? fail_hung (&status) : gst_cf_chain_settle (chain, &status);
+    code = hangs (chain->shared) ? fail_hung (chain->shared->context, &status) : gst_cf_chain_settle (chain, &status);
     if (code != CF_OK)
       GST_WARNING_OBJECT (chain->element, "leaving a chain: %s", status.message);
     if (gst_cf_cuda_push (chain->shared->context)) {
@@ -525,7 +522,7 @@ join (GstCfChain *chain, GstCfSharedStream *shared, GstBuffer *out, CfStatus *st
   CfStream *joined;
 
   if (shared && hangs (shared))
-    return fail_hung (status);
+    return fail_hung (shared->context, status);
   if (shared != chain->shared)
     code = gst_cf_chain_settle (chain, status);
   if (code == CF_OK && fence && fence->shared != shared)
@@ -670,7 +667,7 @@ gst_cf_chain_finish (const GstCfChain *chain, GstBuffer *buffer, CfStatus *statu
   const Fence *fence = fence_of (buffer);
 
   if (context && gst_cf_gpu_hangs (context)) /* to read the memory is a copy on that GPU */
-    return fail_hung (status);
+    return fail_hung (context, status);
   /* Other elements may have read it since the fence was set. */
   return fence ? wait_for (fence->shared, queued (fence->shared), chain->flushing, status) : CF_OK;
 }

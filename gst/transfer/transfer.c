@@ -12,13 +12,14 @@
 static gboolean
 push (GstCfTransfer *t, CfStatus *status)
 {
-  if (gst_cf_gpu_hangs (t->context)) {
-    cf_fail (status, CF_TIMEOUT, "the GPU hangs: an earlier frame was not finished in time");
-    return FALSE;
-  }
-  if (gst_cf_cuda_push (t->context))
+  if (gst_cf_gpu_hangs (t->context))
+    cf_fail_hung (gst_cf_cuda_device (t->context), status);
+  else if (gst_cf_cuda_push (t->context))
     return TRUE;
-  cf_fail (status, cf_gpu_lost () ? CF_GPU_LOST : CF_GPU_ERROR, "the CUDA context could not be made current");
+  else if (cf_gpu_lost ())
+    cf_fail_lost (status);
+  else
+    cf_fail (status, CF_GPU_ERROR, "the CUDA context could not be made current");
   return FALSE;
 }
 
@@ -187,10 +188,8 @@ gst_cf_transfer_configure (GstCfTransfer *t, const CfFilter *filter, const GstVi
   t->filter = filter;
   t->bytes = choose_layout (&t->layout, info, format);
   take_params (t, common, params);
-  if (cf_gpu_lost ()) { /* which a free has found out */
-    cf_fail (status, CF_GPU_LOST, "the GPU was lost when memory for the frames before was freed");
-    ok = FALSE;
-  }
+  if (cf_gpu_lost ()) /* which a free has found out */
+    ok = cf_fail_lost (status) == CF_OK;
   for (guint i = 0; ok && i < t->n_slots; i++)
     ok = (t->slot[i].events = cf_events_new (N_SLOT_EVENTS, status)) != NULL;
   for (int m = 0; ok && m < GST_CF_N_MODES; m++) {
@@ -531,7 +530,7 @@ gst_cf_transfer_wait (GstCfTransfer *t, GstCfFrameRequest *r)
     return CF_OK;
   }
   if (cf_gpu_lost ())
-    cf_fail (&r->status, CF_GPU_LOST, "a GPU fault ended CUDA for this process; restart it");
+    cf_fail_lost (&r->status);
   else if (overlap)
     gst_cf_overlap_wait (t, r);
   else

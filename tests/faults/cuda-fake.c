@@ -155,7 +155,7 @@ gst_cf_cuda_available (CfStatus *status)
 {
   if (!cf_gpu_lost ())
     return cf_gpu_count (status) > 0;
-  cf_fail (status, CF_GPU_LOST, "the GPU is lost");
+  cf_fail_lost (status);
   return FALSE;
 }
 

@@ -296,6 +296,13 @@ cudaGetErrorString (cudaError_t error)
   return "CUDA's own words";
 }
 
+const char *
+cudaGetErrorName (cudaError_t error)
+{
+  (void) error;
+  return "cudaErrorOfThisNumber";
+}
+
 cudaError_t
 cudaDriverGetVersion (int *version)
 {

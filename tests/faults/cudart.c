@@ -7,6 +7,7 @@
 #include "core/gpu/cuda.h"
 #include "cudart-fake.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -173,9 +174,14 @@ hang (void)
   rt.device = 1;
   other = cf_stream_new (NULL, NULL);
   rt.device = 0;
+  CHECK (cf_cuda_launched ("hanging_kernel", NULL) == CF_OK);
   took = time_of (stream, RT_NEVER, 2 * SECOND, CF_TIMEOUT);
   CHECK (took >= 2 * SECOND && took < 2 * SECOND + MS && rt.queries < 2001);
   CHECK (cf_gpu_state ().hung == 1);
+  CHECK (cf_cuda_launched ("later_kernel", NULL) == CF_OK);
+  CHECK (cf_device_usable (&status) == CF_TIMEOUT && strstr (status.message, "GPU 0 hangs") &&
+      strstr (status.message, "last kernel launched: hanging_kernel"));
+  CHECK (cf_fail_hung (1, &status) == CF_TIMEOUT && !strstr (status.message, "kernel"));
   try_all (free_one, events, cf_stream_handle (stream), cf_stream_handle (stream));
   rt.device = 1;
   CHECK (time_of (other, MS, SECOND, CF_OK) < 2 * MS && cf_gpu_state ().hung == 1);
@@ -299,7 +305,7 @@ many_hangs (void)
   static char handles[1000];
 
   for (int i = 0; i < 1000; i++)
-    cf_device_hangs (&handles[i], 0);
+    cf_device_hangs (&handles[i], NULL, 0);
   CHECK (cf_gpu_state ().hung == UINT64_MAX && cf_device_usable (NULL) == CF_TIMEOUT);
 }
 
@@ -336,7 +342,7 @@ meanings (void)
   CHECK (cf_cuda_fail (2, "it", "name", &status) == CF_NO_MEMORY && status.cuda == 2);
   for (size_t i = 0; i < sizeof lost / sizeof lost[0]; i++)
     CHECK (cf_cuda_fail (lost[i], "it", "name", &status) == CF_GPU_LOST && status.cuda == lost[i] &&
-        strstr (status.message, "this process cannot use the GPU") && !strstr (status.message, "name"));
+        !strstr (status.message, "name"));
   for (size_t i = 0; i < sizeof none / sizeof none[0]; i++)
     CHECK (cf_cuda_fail (none[i], "it", "name", &status) == CF_NO_GPU && !strstr (status.message, "name"));
   for (size_t i = 0; i < sizeof pass / sizeof pass[0]; i++)
@@ -368,25 +374,68 @@ absent (void)
   rt.malloc_error = 0;
 }
 
-/* A sticky error in a wait, for good: in a process of its own. */
+/* A sticky error in a wait, for good: in a process of its own. What fails later says this error, too: the operation,
+ * the error, the device, and the last kernel that was launched before the work that was waited for. */
 static void
 sticky (int error)
 {
   CfStream *stream = cf_stream_new (NULL, NULL);
+  CfEvents *events = cf_events_new (1, NULL);
   void *memory = cf_gpu_alloc (CF_DEVICE, 10, NULL);
-  CfStatus status = { 0 };
+  CfStatus status = { 0 }, later = { 0 };
+  char words[40];
   unsigned live;
 
-  CHECK (queue (stream, 5 * MS) == CF_OK);
+  CHECK (cf_cuda_launched ("failing_kernel", NULL) == CF_OK && queue (stream, 5 * MS) == CF_OK);
+  CHECK (cf_stream_record (stream, events, CF_COMPLETION, NULL) == CF_OK);
+  CHECK (cf_cuda_launched ("later_kernel", NULL) == CF_OK);
   rt.query_error = error;
-  CHECK (cf_stream_wait (stream, SECOND, NULL, &status) == CF_GPU_LOST && cf_gpu_lost () && cf_gpu_state ().hung == 0);
+  CHECK (cf_events_wait (events, SECOND, NULL, &status) == CF_GPU_LOST && cf_gpu_lost () && cf_gpu_state ().hung == 0);
+  snprintf (words, sizeof words, "(CUDA error %d), cudaErrorOfThisNumber", error);
+  CHECK (status.cuda == error && strstr (status.message, "must restart: waiting for the GPU: ") &&
+      strstr (status.message, words) && strstr (status.message, ", GPU 0, last kernel launched: failing_kernel"));
+  CHECK (cf_cuda_check (716, "copying", &later) == CF_GPU_LOST && later.cuda == 716);
+  CHECK (strcmp (later.message, status.message) == 0);
   live = rt.live;
   CHECK (rt.now < 3 * MS); /* found by a query, long before the deadline */
   cf_gpu_free (CF_DEVICE, memory);
-  CHECK (!cf_gpu_alloc (CF_PINNED, 10, &status) && status.code == CF_GPU_LOST);
-  CHECK (!cf_context_new (CF_BACKEND_CUDA, &status) && status.code == CF_GPU_LOST);
+  CHECK (!cf_gpu_alloc (CF_PINNED, 10, &later) && later.code == CF_GPU_LOST);
+  CHECK (strcmp (later.message, status.message) == 0);
+  CHECK (!cf_context_new (CF_BACKEND_CUDA, &later) && later.code == CF_GPU_LOST);
+  CHECK (strcmp (later.message, status.message) == 0);
+  cf_events_free (events);
   cf_stream_free (stream);
   CHECK (rt.live == live); /* nothing was freed */
+}
+
+static void *
+fail_in_thread (void *what)
+{
+  CfStatus *status = calloc (1, sizeof *status);
+
+  cf_cuda_check (700, what, status);
+  return status;
+}
+
+/* Threads that find an error at the same time: the first of them is that of all. */
+static void
+sticky_in_threads (int n)
+{
+  static char what[16][32];
+  CfStatus *status[16], lost;
+  pthread_t thread[16];
+
+  for (int i = 0; i < n; i++) {
+    snprintf (what[i], sizeof what[i], "in thread %d", i);
+    CHECK (pthread_create (&thread[i], NULL, fail_in_thread, what[i]) == 0);
+  }
+  for (int i = 0; i < n; i++)
+    CHECK (pthread_join (thread[i], (void **) &status[i]) == 0);
+  CHECK (cf_gpu_lost () && cf_fail_lost (&lost) == CF_GPU_LOST && strstr (lost.message, "in thread "));
+  for (int i = 0; i < n; i++) {
+    CHECK (status[i]->code == CF_GPU_LOST && strcmp (status[i]->message, lost.message) == 0);
+    free (status[i]);
+  }
 }
 
 static void
@@ -473,6 +522,7 @@ main (void)
   /* Before CUDA is used: it cannot be after a fork. */
   for (size_t i = 0; i < sizeof lost / sizeof lost[0]; i++)
     in_process (sticky, lost[i]);
+  in_process (sticky_in_threads, 16);
   meanings ();
   absent ();
   properties ();

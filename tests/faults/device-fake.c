@@ -51,7 +51,8 @@ static Op ops[MAX_OPS];
 static const CfImage no_image;
 static int n_ops, fail_at = -1, fail_code, run;
 static bool fail_for_good, lost, in_doubt;
-static bool given_up; /* what is executed now is work for which nothing waits any more */
+static CfStatus fault; /* the last one; if the GPU is lost, that by which it was lost */
+static bool given_up;  /* what is executed now is work for which nothing waits any more */
 static _Atomic enum { IMPATIENT, PATIENT, WAITING } patience;
 static _Atomic uint64_t launches;
 pthread_mutex_t fake_lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
@@ -161,7 +162,7 @@ hang (CfStatus *status)
   stuck |= 1u << number_now ();
   fake.hung = true;
   mine.hung_run = run;
-  return cf_fail (status, CF_TIMEOUT, "the GPU did not finish a frame");
+  return cf_fail (status, CF_TIMEOUT, "the GPU did not finish a frame; last kernel launched: " FAKE_KERNEL);
 }
 
 /* Counts a call, as fake_call. Called with the lock held. */
@@ -194,7 +195,9 @@ call (FakeKind kind, CfStatus *status)
   if (fail_code == FAKE_TIMEOUT)
     return hang (status);
   fake.unreachable |= kind == FAKE_PUSH || kind == FAKE_FREE;
-  code = cf_cuda_fail (fail_code, fake_kind_name (kind), "an error", status);
+  code = cf_cuda_fail (fail_code, fake_kind_name (kind), "an error", &fault);
+  if (status)
+    *status = fault;
   if (kind != FAKE_PUSH) /* GStreamer pushes contexts, so the device does not see the error */
     lost = code == CF_GPU_LOST;
   if (lost) {
@@ -407,13 +410,12 @@ fake_is_lost (void)
   return is;
 }
 
-static bool
-is_lost (void)
+static const char *
+loss (void)
 {
-  if (!fake_is_lost ())
-    return false;
-  mine.lost_run = run;
-  return true;
+  if (fake_is_lost ())
+    mine.lost_run = run;
+  return mine.lost_run == run ? fault.message : NULL;
 }
 
 static void
@@ -439,10 +441,8 @@ count (CfStatus *status)
 static CfCode
 context_init (CfContext *context, CfStatus *status)
 {
-  (void) context;
-  if (lost)
-    return cf_fail (status, CF_GPU_LOST, "an earlier GPU fault ended CUDA for this process");
-  return cf_gpu_count (status) ? fake_call (FAKE_INIT, status) : status->code;
+  context->device = number_now ();
+  return lost ? cf_fail_lost (status) : cf_gpu_count (status) ? fake_call (FAKE_INIT, status) : status->code;
 }
 
 /* ---- streams and events -------------------------------------------------- */
@@ -519,7 +519,7 @@ end_wait (CfCode code, const void *queue, CfStatus *status)
     return code;
   fake.hung = true;
   mine.hung_run = run;
-  cf_device_hangs ((void *) queue, 0);
+  cf_device_hangs ((void *) queue, FAKE_KERNEL, 0);
   return status->code = CF_TIMEOUT;
 }
 
@@ -551,7 +551,7 @@ be_cut_short (const void *queue, const int *hurry, CfStatus *status)
   stuck |= 1u << number_now ();
   fake.hung = in_doubt = true;
   pthread_mutex_unlock (&fake_lock);
-  cf_device_hangs ((void *) queue, DOUBT_NS);
+  cf_device_hangs ((void *) queue, FAKE_KERNEL, DOUBT_NS);
   return cf_fail (status, CF_CANCELLED, "a wait was cut short");
 }
 
@@ -665,7 +665,7 @@ static const CfDevice fake_device = {
   .versions = fake_versions,
   .count = count,
   .info = fake_info,
-  .lost = is_lost,
+  .loss = loss,
   .counters = counters,
   .current = current,
   .ended = ended,

@@ -55,7 +55,11 @@ typedef struct {
 
 extern FakeReport fake;
 
-/* The number of GPUs: 1, unless a program sets it; and what they say of themselves. */
+/* The last kernel that was launched, in messages; what GPUs the kernels are for. */
+#define FAKE_KERNEL "fake_kernel"
+#define FAKE_ARCHS "80,86,90"
+
+/* The number of GPUs: 1, unless a program sets it; and what they say of themselves: at first, capability 9.0. */
 extern int fake_devices;
 extern CfGpuInfo fake_infos[FAKE_MAX_DEVICES];
 /* The functions of the table for these. */

@@ -9,6 +9,18 @@
 #include "gstcfcuda.h"
 #include "gstcffilter-private.h"
 
+static void
+check_gpu_error (Filter *f, const gchar *text)
+{
+  GstStructure *stats = NULL;
+  const gchar *error;
+
+  g_object_get (f->element, "stats", &stats, NULL);
+  error = gst_structure_get_string (stats, "gpu-error");
+  faults_check (text ? error && strstr (error, text) : !error, "stats say another error, or none");
+  gst_structure_free (stats);
+}
+
 /* ---- hangs ----------------------------------------------------------------- */
 
 /* Elements that start while the GPU hangs, and after. */
@@ -26,6 +38,8 @@ start_later (gint in_flight)
   calls = fake.calls;
   start (&second, "auto", -1, in_flight);
   push_frames (&second, 3);
+  check_gpu_error (&second, "GPU 0 hangs: an earlier frame of this process was not finished in time; last kernel "
+      "launched: " FAKE_KERNEL);
   faults_check (on_gpu (&second) == 0 && second.came == 3, "an element starts on a GPU that hangs");
   for (int i = calls; i < fake.calls; i++)
     faults_check (fake.kind[i] == FAKE_COUNT, "an element calls a GPU that hangs");
@@ -78,9 +92,57 @@ already_there (int what, gint in_flight)
     faults_check (stat_of (other.element, "frames-gpu") == 2, "an element uses a GPU that another one hangs");
   gst_element_set_state (other.element, GST_STATE_READY);
   faults_check (stat_of (other.element, "abandoned") > 0, "what is not freed is not counted");
-  stop (&other, 0, what < 4, "the GPU hangs");
+  stop (&other, 0, what < 4, "GPU 0 hangs: an earlier frame of this process was not finished in time; last kernel "
+      "launched: " FAKE_KERNEL);
   stop (&first, 0, 1, "did not finish a frame");
   faults_check (cf_gpu_state ().hung != 0, "the GPU does not hang any more");
+  check_calls ();
+}
+
+/* An element loses the GPU for the process. All others say the first error, whatever they do next: filter, change,
+ * start. `strict`: on-gpu-error=error. */
+static void
+lost_by_another (gint in_flight, gboolean strict)
+{
+  const gchar *text = "this process has lost the GPU and must restart: launch: a kernel accessed an illegal address "
+                      "(CUDA error 700)";
+  Filter first, filters, changes, starts, refused;
+
+  fake_arm (-1, 0, false);
+  start (&first, "auto", -1, in_flight);
+  start (&filters, "auto", -1, in_flight);
+  open_filter (&changes, "auto", -1, in_flight);
+  gst_element_set_state (changes.element, GST_STATE_NULL);
+  gst_util_set_object_arg (G_OBJECT (changes.element), "on-gpu-error", strict ? "error" : "fallback");
+  gst_element_set_state (changes.element, GST_STATE_PLAYING);
+  begin_stream (&changes, "");
+  push_frames (&filters, 2);
+  push_frames (&changes, 2);
+  faults_check (on_gpu (&filters) == 2 && on_gpu (&changes) == 2, "frames not on the GPU");
+  check_gpu_error (&filters, NULL);
+  fake_fail_next (FAKE_LAUNCH, 700, false);
+  push_frames (&first, 2);
+  drain (&first);
+  check_gpu_error (&first, "launch");
+  push_frames (&filters, 2);
+  drain (&filters);
+  check_gpu_error (&filters, text);
+  push_caps (&changes, "", 50);
+  if (!strict)
+    push_frames (&changes, 2);
+  drain (&changes);
+  check_gpu_error (&changes, text);
+  start (&starts, "auto", -1, in_flight);
+  push_frames (&starts, 2);
+  check_gpu_error (&starts, text);
+  open_filter (&refused, "cuda", -1, in_flight);
+  faults_check (!refused.started, "backend=cuda starts without a GPU");
+  check_gpu_error (&refused, text);
+  stop (&refused, 1, 0, text);
+  stop (&starts, 0, 1, text);
+  stop (&changes, strict, !strict, text);
+  stop (&filters, 0, 1, text);
+  stop (&first, 0, 1, "launch");
   check_calls ();
 }
 
@@ -113,7 +175,7 @@ two_gpus (void)
   push_frames (&fourth, 1);
   faults_check (on_gpu (&fourth) == 0, "an element uses a GPU that hangs");
   stop (&fourth, 0, 1, "hangs");
-  stop (&third, 0, 1, "the GPU hangs");
+  stop (&third, 0, 1, "GPU 1 hangs");
   stop (&other, 0, 1, "did not finish");
   stop (&first, 0, 1, "did not finish");
   check_calls ();
@@ -410,6 +472,8 @@ main (void)
       already_there (what, in_flight);
     slow (in_flight);
     refused_once (in_flight);
+    lost_by_another (in_flight, FALSE);
+    lost_by_another (in_flight, TRUE);
   }
   two_gpus ();
   library ();

@@ -61,7 +61,7 @@ fake_pinned_alloc (size_t size, CfStatus *status)
 {
   /* cuda/core/gpu/device.c makes no call in this case. */
   if (cf_gpu_lost ()) {
-    cf_fail (status, CF_GPU_LOST, "no pinned host memory from a GPU that is lost");
+    cf_fail_lost (status);
     return NULL;
   }
   return fake_alloc (FAKE_PINNED_ALLOC, size, status);

@@ -9,8 +9,8 @@
  * GPU for HANG_SECONDS. In system memory all frames must arrive with the bytes of the CPU and with one warning. In CUDA
  * memory, which cannot be read after the fault, the stream must end with an error, of which the element posts at most
  * one. The element must stop at once; GStreamer's elements beside it may wait for the GPU, to which they give memory
- * back. After a hang an element that starts meanwhile must filter on the CPU from its first frame on. Each fault needs
- * a process of its own. */
+ * back. An element that starts afterwards, or while the GPU hangs, must filter on the CPU from its first frame on, and
+ * say what was wrong first, and after which kernel. Each fault needs a process of its own. */
 #define GST_USE_UNSTABLE_API
 #include <dlfcn.h>
 #include <gst/app/gstappsink.h>
@@ -48,7 +48,7 @@ typedef struct {
   gint other_errors;                   /* of its neighbours */
   gint injected;                       /* -1: failed, 1: launched */
   gdouble first_ms, longest_ms, stop_ms;
-  gchar *digest, *last_error;
+  gchar *digest, *gpu_error;           /* the stats' field, at the end */
 } Run;
 
 static gboolean
@@ -150,6 +150,18 @@ pull_all (Run *run, GstElement *pipeline)
   gst_object_unref (sink);
 }
 
+static gchar *
+get_gpu_error (GstElement *element)
+{
+  GstStructure *stats = NULL;
+  gchar *text;
+
+  g_object_get (element, "stats", &stats, NULL);
+  text = g_strdup (gst_structure_has_field (stats, "gpu-error") ? gst_structure_get_string (stats, "gpu-error") : "");
+  gst_structure_free (stats);
+  return text;
+}
+
 static Run
 play (const gchar *backend, gboolean injects)
 {
@@ -176,6 +188,7 @@ play (const gchar *backend, gboolean injects)
   }
   pull_all (&run, pipeline);
   count_messages (&run, pipeline);
+  run.gpu_error = get_gpu_error (run.element);
   begin = g_get_monotonic_time ();
   gst_element_set_locked_state (run.element, TRUE);
   gst_element_set_state (run.element, GST_STATE_NULL);
@@ -212,6 +225,7 @@ main (int argc, char **argv)
   GOptionContext *context = g_option_context_new (NULL);
   GError *error = NULL;
   Run right, run, second;
+  gboolean hangs;
 
   g_option_context_add_main_entries (context, entries, NULL);
   g_option_context_add_group (context, gst_init_get_option_group ());
@@ -221,6 +235,7 @@ main (int argc, char **argv)
   }
   cuda_memory = memory && strcmp (memory, "cuda") == 0;
   printf ("%s, %s, %s memory\n", element_line, fault, cuda_memory ? "CUDA" : "system");
+  hangs = strcmp (fault, "hang") == 0;
   right = play ("cpu", FALSE);
   run = play ("auto", TRUE);
   check (right.frames == FRAMES, "the CPU filters all frames");
@@ -237,6 +252,11 @@ main (int argc, char **argv)
   cuda_memory = FALSE;
   second = play ("auto", FALSE);
   check (second.frames == FRAMES && strcmp (second.digest, right.digest) == 0, "an element that starts afterwards");
+  printf ("  it says: %s\n", second.gpu_error);
+  check (strstr (second.gpu_error, hangs ? "GPU 0 hangs" : "has lost the GPU and must restart: ") &&
+          strstr (second.gpu_error, "last kernel launched: ") &&
+          (hangs || strstr (second.gpu_error, strcmp (fault, "trap") == 0 ? "CUDA error 7" : "(CUDA error 700)")),
+      "it says what was wrong first");
   check (second.first_ms < RESTART_MS && second.longest_ms < RESTART_MS, "it does not wait for the GPU");
   printf ("%d passed, %d failed, 0 skipped\n", passed, failed);
   return failed > 0;

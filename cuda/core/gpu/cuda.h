@@ -10,10 +10,15 @@
 CF_BEGIN_DECLS
 
 /* Returns CF_OK for 0 (cudaSuccess). Converts any other cudaError_t to a status, whose message begins with `what`, the
- * operation that failed, and records sticky errors for cf_gpu_lost. */
+ * operation that failed. The first sticky error of the process is kept for cf_gpu_lost and cf_fail_lost. */
 CfCode cf_cuda_check (int error, const char *what, CfStatus *status);
-/* Counts a launch and checks it for an error. To be called immediately after every launch. */
+/* The same for work that another thread may have queued. CUDA reports a kernel's error at a later call; `kernel` is the
+ * last kernel that was launched before this work, NULL where none is known. */
+CfCode cf_cuda_check_after (const char *kernel, int error, const char *what, CfStatus *status);
+/* Counts a launch and checks it for an error. To be called immediately after every launch. `kernel` is kept. */
 CfCode cf_cuda_launched (const char *kernel, CfStatus *status);
+/* Returns the last kernel that this thread has launched, NULL before the first. */
+const char *cf_cuda_last_kernel (void);
 /* Returns a function of the driver, as of CUDA 12.0; NULL where there is none of that name. */
 void *cf_cuda_entry (const char *name);
 /* Clears new device memory, and waits for that. CF_TIMEOUT: the memory must not be freed. */

@@ -10,37 +10,77 @@
 #include "cuda.h"
 
 #include <cuda_runtime_api.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-static atomic_bool lost;
+static _Atomic (const char *) lost; /* NULL, or the first sticky error */
 static atomic_uint_fast64_t launches, allocations;
+static _Thread_local const char *last_kernel;
+
+/* Keeps the first sticky error. The text does not change once `lost` points to it. */
+static void
+lose (const char *kernel, int error, const CfStatus *failure)
+{
+  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+  static CfStatus first;
+  int device = -1;
+
+  pthread_mutex_lock (&lock);
+  if (!atomic_load (&lost)) {
+    if (cudaGetDevice (&device) != cudaSuccess)
+      (void) cudaGetLastError ();
+    cf_fail (&first, CF_GPU_LOST, "%s, %s, GPU %d%s%s", failure->message, cudaGetErrorName ((cudaError_t) error),
+        device, kernel ? ", last kernel launched: " : "", kernel ? kernel : "");
+    atomic_store (&lost, first.message);
+  }
+  pthread_mutex_unlock (&lock);
+}
 
 CfCode
-cf_cuda_check (int error, const char *what, CfStatus *status)
+cf_cuda_check_after (const char *kernel, int error, const char *what, CfStatus *status)
 {
-  CfCode code;
+  CfStatus failure;
 
   if (error == cudaSuccess)
     return CF_OK;
   (void) cudaGetLastError (); /* so that the next call does not report it again */
-  code = cf_cuda_fail (error, what, cudaGetErrorString ((cudaError_t) error), status);
-  if (code == CF_GPU_LOST)
-    atomic_store (&lost, true);
-  return code;
+  if (cf_cuda_fail (error, what, cudaGetErrorString ((cudaError_t) error), &failure) == CF_GPU_LOST) {
+    lose (kernel, error, &failure);
+    cf_fail_lost (&failure);
+    failure.cuda = error;
+  }
+  if (status)
+    *status = failure;
+  return failure.code;
+}
+
+CfCode
+cf_cuda_check (int error, const char *what, CfStatus *status)
+{
+  return cf_cuda_check_after (last_kernel, error, what, status);
 }
 
 CfCode
 cf_cuda_launched (const char *kernel, CfStatus *status)
 {
+  CfCode code = cf_cuda_check (cudaGetLastError (), kernel, status);
+
   atomic_fetch_add (&launches, 1);
-  return cf_cuda_check (cudaGetLastError (), kernel, status);
+  last_kernel = kernel;
+  return code;
 }
 
-static bool
-is_lost (void)
+const char *
+cf_cuda_last_kernel (void)
+{
+  return last_kernel;
+}
+
+static const char *
+loss (void)
 {
   return atomic_load (&lost);
 }
@@ -188,7 +228,7 @@ context_init (CfContext *context, CfStatus *status)
   CfCode code;
 
   if (cf_gpu_lost ())
-    return cf_fail (status, CF_GPU_LOST, "an earlier GPU fault ended CUDA for this process; restart it");
+    return cf_fail_lost (status);
   if (cf_gpu_count (status) == 0)
     return status ? status->code : CF_NO_GPU;
   code = cf_cuda_check (cudaGetDevice (&context->device), "finding the current device", status);
@@ -211,7 +251,7 @@ pinned_alloc (size_t size, CfStatus *status)
   void *memory = NULL;
 
   if (cf_gpu_lost ()) {
-    cf_fail (status, CF_GPU_LOST, "no pinned host memory from a GPU that is lost");
+    cf_fail_lost (status);
     return NULL;
   }
   atomic_fetch_add (&allocations, 1);
@@ -265,7 +305,7 @@ const CfDevice cf_device_cuda = {
   .versions = versions,
   .count = count,
   .info = fill_info,
-  .lost = is_lost,
+  .loss = loss,
   .counters = counters,
   .current = current,
   .ended = ended,

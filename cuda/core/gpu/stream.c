@@ -20,6 +20,7 @@ typedef struct {
   uint32_t *word, number;
   cudaEvent_t event;
   cudaStream_t stream; /* the stream of the work */
+  const char *kernel;  /* the last one that the thread had launched; NULL: none */
   bool by_event;       /* the last signal uses the event */
   uint64_t took;       /* duration of the last wait, ns */
 } Completion;
@@ -106,6 +107,7 @@ signal_completion (Completion *c, cudaStream_t stream)
                                         : (int) cudaErrorNotSupported;
 
   c->stream = stream;
+  c->kernel = cf_cuda_last_kernel ();
   c->by_event = error == cudaErrorNotSupported;
   return c->by_event ? signal_by_event (c) : error;
 }
@@ -132,10 +134,11 @@ sleep_ns (uint64_t ns)
 static CfCode
 give_up (const Completion *c, uint64_t deadline_ns, uint64_t left_ns, CfStatus *status)
 {
-  cf_device_hangs (c->stream, left_ns);
+  cf_device_hangs (c->stream, c->kernel, left_ns);
   if (left_ns)
     return cf_fail (status, CF_CANCELLED, "the GPU did not finish a frame before a flush or stop ended the wait");
-  return cf_fail (status, CF_TIMEOUT, "the GPU did not finish a frame in %.1f s", (double) deadline_ns / 1e9);
+  return cf_fail (status, CF_TIMEOUT, "the GPU did not finish a frame in %.1f s%s%s", (double) deadline_ns / 1e9,
+      c->kernel ? "; last kernel launched: " : "", c->kernel ? c->kernel : "");
 }
 
 /* Handles an error. Except after the loss of the GPU it is not known whether the GPU still writes to the frame, as
@@ -143,11 +146,11 @@ give_up (const Completion *c, uint64_t deadline_ns, uint64_t left_ns, CfStatus *
 static CfCode
 fail_wait (const Completion *c, int error, CfStatus *status)
 {
-  CfCode code = cf_cuda_check (error, "waiting for the GPU", status);
+  CfCode code = cf_cuda_check_after (c->kernel, error, "waiting for the GPU", status);
 
   if (code == CF_GPU_LOST)
     return code;
-  cf_device_hangs (c->stream, 0);
+  cf_device_hangs (c->stream, c->kernel, 0);
   if (status)
     status->code = CF_TIMEOUT;
   return CF_TIMEOUT;

@@ -50,6 +50,7 @@ enum cudaDriverEntryPointQueryResult { cudaDriverEntryPointSuccess, cudaDriverEn
 
 cudaError_t cudaGetLastError (void);
 const char *cudaGetErrorString (cudaError_t error);
+const char *cudaGetErrorName (cudaError_t error);
 cudaError_t cudaDriverGetVersion (int *version);
 cudaError_t cudaGetDeviceCount (int *n);
 cudaError_t cudaGetDevice (int *device);
