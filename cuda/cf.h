@@ -442,6 +442,7 @@ typedef struct {
 typedef struct {
   /* The CUDA versions as 13000 for 13.0. Driver 0: none is installed. Runtime 0: this build has no CUDA kernels. */
   int driver, runtime;
+  const char *archs;    /* the compute capabilities of this build's kernels, as for -Dcuda-archs=; "": it has none */
   bool forked;          /* from a process that used CUDA: not even host objects of CUDA may be touched */
   uint64_t hung;        /* a bit, 1 << number, for each device where work did not end before its deadline and has not
                            ended since. No function makes a call there that may block: what is to be made or queued
@@ -469,6 +470,10 @@ CfCode cf_fail_hung (int device, CfStatus *status);
  * driver too old, no device, a forked process). No driver is needed to ask. */
 int cf_gpu_count (CfStatus *status);
 CfCode cf_gpu_info (int device, CfGpuInfo *info, CfStatus *status);
+/* Returns CF_OK if kernels for `archs` (CfGpuState; "": any) run on the GPU. Machine code runs on the same major
+ * capability with the same or a higher minor one; for newer GPUs the driver compiles the code of the last one in the
+ * list. Else CF_UNSUPPORTED and a sentence. Any thread; asks nothing of the GPU. */
+CfCode cf_gpu_check (const CfGpuInfo *info, const char *archs, CfStatus *status);
 
 /* CUDA context current in all functions below. */
 

@@ -114,6 +114,7 @@ is_stronger (const CfGpuInfo *a, const CfGpuInfo *b)
 CfCode
 gst_cf_device_name_find (const gchar *text, gint n, guint64 hung, gint *device, CfStatus *status)
 {
+  const gchar *archs = cf_gpu_state ().archs;
   CfGpuInfo best = { 0 };
   Name name;
   CfCode code = read_name (text, &name, status);
@@ -126,6 +127,10 @@ gst_cf_device_name_find (const gchar *text, gint n, guint64 hung, gint *device, 
 
     if ((hung >> MIN (i, 63) & 1) || cf_gpu_info (i, &info, NULL) != CF_OK)
       continue;
+    if (name.kind == STRONGEST && cf_gpu_check (&info, archs, status) != CF_OK) {
+      code = CF_UNSUPPORTED;
+      continue;
+    }
     if (name.kind == STRONGEST ? *device < 0 || is_stronger (&info, &best) : is_named (&info, &name)) {
       *device = i;
       best = info;
@@ -133,6 +138,8 @@ gst_cf_device_name_find (const gchar *text, gint n, guint64 hung, gint *device, 
   }
   if (*device >= 0)
     return CF_OK;
+  if (code != CF_OK)
+    return code;
   return cf_fail (status, CF_UNSUPPORTED, "none of %d GPU%s that CUDA sees is cuda-device \"%.60s\"%s%s", n,
       n == 1 ? "" : "s", text, name.kind == STRONGEST ? "" : "; nvidia-smi -L has UUIDs, nvidia-smi addresses",
       hung ? "; a GPU that hangs is not looked at" : "");

@@ -21,7 +21,7 @@ G_BEGIN_DECLS
 CfCode gst_cf_device_name_check (const gchar *text, CfStatus *status);
 /* Sets `*device` to the number of the GPU of 0..n - 1 that `text` names, -1 for none in particular. Returns
  * CF_UNSUPPORTED and a sentence where there is no such GPU. Asks nothing of a GPU whose bit, 1 << number, is in `hung`:
- * it is none that can be found. */
+ * it is none that can be found. A GPU for which this build has no kernels is not the strongest. */
 CfCode gst_cf_device_name_find (const gchar *text, gint n, guint64 hung, gint *device, CfStatus *status);
 
 G_END_DECLS

@@ -29,14 +29,14 @@ gst_cf_devices_count (gint device, gint change)
 }
 
 gint
-gst_cf_devices_choose (guint n, guint64 hung)
+gst_cf_devices_choose (guint n, guint64 unfit)
 {
   guint counts[GST_CF_MAX_DEVICES];
 
   n = MIN (n, GST_CF_MAX_DEVICES);
   g_mutex_lock (&lock);
   for (guint i = 0; i < n; i++)
-    counts[i] = hung >> i & 1 ? G_MAXUINT : elements[i];
+    counts[i] = unfit >> i & 1 ? G_MAXUINT : elements[i];
   g_mutex_unlock (&lock);
   return (gint) gst_cf_devices_fewest (counts, n);
 }

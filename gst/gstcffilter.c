@@ -63,6 +63,23 @@ find_named_gpu (GstCfFilter *self, const gchar *name, guint64 hung, gint *device
   return CF_OK;
 }
 
+/* Chooses a GPU of which `unfit` has no bit, and for which this build has kernels. Where there is none, the one that is
+ * returned is refused when it is opened. */
+static gint
+choose_gpu (guint64 unfit)
+{
+  const guint n = (guint) MAX (cf_gpu_count (NULL), 0);
+  gint device = gst_cf_devices_choose (n, unfit);
+  CfGpuInfo info;
+
+  while (!(unfit >> device & 1) && cf_gpu_info (device, &info, NULL) == CF_OK &&
+      cf_gpu_check (&info, cf_gpu_state ().archs, NULL) != CF_OK) {
+    unfit |= G_GUINT64_CONSTANT (1) << device;
+    device = gst_cf_devices_choose (n, unfit);
+  }
+  return device;
+}
+
 /* Opens a GPU. Nothing is asked of one that hangs: making a CUDA context there may never end. */
 static gboolean
 open_gpu (GstCfFilter *self, gint device, const gchar *name, CfStatus *status)
@@ -73,7 +90,7 @@ open_gpu (GstCfFilter *self, gint device, const gchar *name, CfStatus *status)
   if (!gst_cf_cuda_available (status) || (name && find_named_gpu (self, name, hung, &device, status) != CF_OK))
     return FALSE;
   if (device < 0)
-    device = gst_cf_devices_choose ((guint) MAX (cf_gpu_count (NULL), 0), hung);
+    device = choose_gpu (hung);
   cf_gpu_settle_doubt (device);
   if (cf_gpu_state ().hung >> MIN (device, 63) & 1)
     cf_fail_hung (device, status);

@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -307,6 +308,27 @@ cf_gpu_info (int number, CfGpuInfo *info, CfStatus *status)
   return device ? device->info (number, info, status) : fail_without (status);
 }
 
+CfCode
+cf_gpu_check (const CfGpuInfo *info, const char *archs, CfStatus *status)
+{
+  const int capability = info->major * 10 + info->minor;
+  bool runs = archs[0] == '\0';
+
+  if (capability < 75)
+    return cf_fail (status, CF_UNSUPPORTED, "%s has compute capability %d.%d; the kernels need 7.5 (Turing) or newer",
+        info->name, info->major, info->minor);
+  for (const char *next = archs; next && !runs; next = strchr (next, ',')) {
+    const int arch = atoi (next += *next == ',');
+
+    runs = arch <= capability && (arch / 10 == info->major || !strchr (next, ','));
+  }
+  if (runs)
+    return CF_OK;
+  return cf_fail (status, CF_UNSUPPORTED,
+      "%s has compute capability %d.%d, and this build's kernels are for %s; build with -Dcuda-archs=%d,%s", info->name,
+      info->major, info->minor, archs, capability, archs);
+}
+
 bool
 cf_gpu_lost (void)
 {
@@ -334,13 +356,14 @@ CfGpuState
 cf_gpu_state (void)
 {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
-  CfGpuState state = { .abandoned = atomic_load (&abandoned) };
+  CfGpuState state = { .archs = "", .abandoned = atomic_load (&abandoned) };
   Devices devices;
 
   if (!device)
     return state;
   pthread_once (&once, find_versions);
   device->counters (&state);
+  state.archs = device->archs;
   state.driver = driver_version;
   state.runtime = runtime_version;
   state.forked = atomic_load (&forked);
@@ -353,12 +376,17 @@ cf_gpu_state (void)
 CfCode
 cf_device_context_init (CfContext *context, CfStatus *status)
 {
+  CfGpuInfo info;
   CfCode code;
 
   if (device)
     settle_doubt ();
   code = cf_device_usable (status);
-  return code == CF_OK ? device->context_init (context, status) : code;
+  if (code == CF_OK)
+    code = device->context_init (context, status);
+  if (code == CF_OK)
+    code = cf_gpu_info (context->device, &info, status);
+  return code == CF_OK ? cf_gpu_check (&info, device->archs, status) : code;
 }
 
 const CfOps *

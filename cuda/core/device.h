@@ -20,6 +20,7 @@ typedef struct {
 } CfPiece;
 
 struct CfDevice {
+  const char *archs; /* CfGpuState */
   void (*versions) (int *driver, int *runtime);
   int (*count) (CfStatus *status);
   CfCode (*info) (int device, CfGpuInfo *info, CfStatus *status);

@@ -134,6 +134,8 @@ print_gpus (const DiagnoseFacts *facts)
       facts->kernel_driver ? facts->kernel_driver : "no NVIDIA driver is loaded (/proc/driver/nvidia/version)");
   print_version ("driver", facts->driver, "none (libcuda.so.1)");
   print_version ("runtime", facts->toolkit, "none: built without CUDA kernels");
+  if (facts->archs[0])
+    row ("kernels", "for -Dcuda-archs=%s", facts->archs);
   for (int i = 0; i < facts->n_devices; i++) {
     const DiagnoseDevice *device = &facts->device[i];
     g_autofree char *name = g_strdup_printf ("device %d", i);
@@ -155,12 +157,28 @@ read_facts (DiagnoseFacts *facts)
 
   diagnose_read (facts, root ? root : "");
   facts->toolkit = cf_gpu_state ().runtime;
+  facts->archs = cf_gpu_state ().archs;
   if (g_getenv ("CF_DIAGNOSE_TOOLKIT")) /* for tests, too */
     facts->toolkit = atoi (g_getenv ("CF_DIAGNOSE_TOOLKIT"));
+  if (g_getenv ("CF_DIAGNOSE_ARCHS"))
+    facts->archs = g_getenv ("CF_DIAGNOSE_ARCHS");
   facts->has_nvcc = nvcc != NULL;
   facts->nvcodec = nvcodec != NULL;
   facts->nvh264dec = decoder != NULL;
   facts->hidden = g_getenv ("CUDA_VISIBLE_DEVICES");
+}
+
+/* Returns whether there is a GPU that backend=auto uses; else `status` says why not. */
+static bool
+find_gpu (CfStatus *status)
+{
+  const int n = cf_gpu_count (status);
+  CfGpuInfo info;
+
+  for (int i = 0; i < n; i++)
+    if (cf_gpu_info (i, &info, status) == CF_OK && cf_gpu_check (&info, cf_gpu_state ().archs, status) == CF_OK)
+      return true;
+  return false;
 }
 
 static void
@@ -169,10 +187,9 @@ print_verdict (const DiagnoseFacts *facts)
   CfStatus status = { CF_OK, 0, "" };
   g_autofree char *nvcc = find_nvcc ();
   g_auto (GStrv) advice = diagnose_advise (facts);
-  bool usable = cf_gpu_count (&status) > 0;
 
   row ("nvcc", "%s", nvcc ? nvcc : "not found");
-  if (usable)
+  if (find_gpu (&status))
     printf ("\nbackend=auto uses the GPU.\n");
   else
     printf ("\nbackend=auto uses the CPU: %s\n", status.message[0] ? status.message : "no usable GPU");

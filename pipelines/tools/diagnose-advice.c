@@ -5,6 +5,8 @@
 
 #include "diagnose.h"
 
+#include <cf.h>
+
 #define CONTAINER_GPU \
   "docker: `docker run --gpus all -e NVIDIA_DRIVER_CAPABILITIES=compute,video,utility ...`, podman: `podman run " \
   "--device nvidia.com/gpu=all ...`; the host needs NVIDIA's container toolkit"
@@ -136,11 +138,14 @@ advise_versions (const DiagnoseFacts *f, GPtrArray *list)
 }
 
 static void
-advise_device (const DiagnoseDevice *device, int number, GPtrArray *list)
+advise_device (const DiagnoseDevice *device, int number, const char *archs, GPtrArray *list)
 {
-  if (device->capability && device->capability < DIAGNOSE_CAPABILITY)
-    add (list, "Device %d, %s, has compute capability %d.%d; the kernels need 7.5 (Turing) or newer.", number,
-        device->name, device->capability / 10, device->capability % 10);
+  CfGpuInfo info = { .major = device->capability / 10, .minor = device->capability % 10 };
+  CfStatus status;
+
+  g_strlcpy (info.name, device->name, sizeof info.name);
+  if (device->capability && cf_gpu_check (&info, archs, &status) != CF_OK)
+    add (list, "Device %d: %s.", number, status.message);
   if (device->mode == DIAGNOSE_PROHIBITED)
     add (list, "Device %d is in the mode \"prohibited\": no program may use it. Type: `sudo nvidia-smi -i %d -c 0`.",
         number, number);
@@ -224,7 +229,7 @@ diagnose_advise (const DiagnoseFacts *f)
     advise_init (f, list);
   advise_versions (f, list);
   for (int i = 0; i < f->n_devices; i++)
-    advise_device (&f->device[i], i, list);
+    advise_device (&f->device[i], i, f->archs, list);
   advise_decoder (f, list);
   advise_build (f, list);
   g_ptr_array_add (list, NULL);

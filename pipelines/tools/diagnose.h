@@ -9,7 +9,6 @@
 
 #define DIAGNOSE_TOOLKIT 12010 /* the oldest CUDA toolkit that the project builds with */
 #define DIAGNOSE_DEVICES 16    /* GPUs, at most */
-#define DIAGNOSE_CAPABILITY 75 /* the oldest compute capability */
 
 typedef enum { DIAGNOSE_SHARED, DIAGNOSE_EXCLUSIVE_THREAD, DIAGNOSE_PROHIBITED, DIAGNOSE_EXCLUSIVE } DiagnoseMode;
 
@@ -40,6 +39,7 @@ typedef struct {
   int mig, mig_instances; /* GPUs in MIG mode; their instances */
   /* from this build and GStreamer, by the caller */
   int toolkit;                 /* 12060: the build has kernels by CUDA 12.6; 0: it has none */
+  const char *archs;           /* CfGpuState */
   gboolean has_nvcc;           /* nvcc is installed */
   gboolean nvcodec, nvh264dec; /* GStreamer's plugin, its element */
   const char *hidden;          /* CUDA_VISIBLE_DEVICES; NULL: not set */

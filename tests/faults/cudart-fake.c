@@ -28,7 +28,7 @@ struct CUevent_st {
   uint64_t at; /* when it is reached */
 };
 
-Rt rt = { .driver = 13000, .n = 2 };
+Rt rt = { .driver = 13000, .n = 2, .major = 9 };
 static struct CUstream_st streams[MAX_STREAMS];
 static int contexts[8]; /* their addresses are contexts */
 
@@ -337,6 +337,8 @@ cudaGetDeviceProperties (struct cudaDeviceProp *properties, int device)
 {
   memset (properties, 0, sizeof *properties);
   strcpy (properties->name, "fake");
+  properties->major = rt.major;
+  properties->minor = rt.minor;
   memset (properties->uuid.bytes, 0xa0 + device, sizeof properties->uuid.bytes);
   properties->pciDomainID = 0x10000;
   properties->pciBusID = 0xc1 + device;

@@ -21,8 +21,9 @@ typedef struct {
   int malloc_error;
   int *hurry; /* NULL, or what becomes 1 at that time */
   uint64_t hurry_at;
-  int driver; /* version; 0: none */
-  int n;      /* devices */
+  int driver;       /* version; 0: none */
+  int n;            /* devices */
+  int major, minor; /* their compute capability */
 
   unsigned queries, naps, yields; /* of streams and events; of the thread */
   unsigned blocked;               /* calls that may block, on a device on which a stream hangs */

@@ -512,6 +512,35 @@ properties (void)
   CHECK (info.pci_domain == 0x10000 && info.pci_bus == 0xc2 && info.pci_slot == 2);
 }
 
+/* Which GPUs kernels run on: NVIDIA's rules for machine code, and for the code that the driver compiles. */
+static void
+kernels (void)
+{
+  static const struct {
+    const char *archs;
+    int major, minor;
+    bool runs;
+  } rows[] = { { "75,80,86,90", 7, 5, true }, { "75,80,86,90", 8, 0, true }, { "75,80,86,90", 8, 9, true },
+    { "75,80,86,90", 9, 0, true }, { "75,80,86,90", 10, 0, true }, { "75,80,86,90", 7, 0, false },
+    { "86,90", 8, 0, false }, { "80,100", 9, 0, false }, { "80,100", 8, 7, true }, { "80,100", 12, 1, true },
+    { "90", 8, 9, false }, { "90", 12, 0, true }, { "90", 9, 0, true }, { "100", 10, 3, true }, { "103", 10, 0, false },
+    { "", 7, 5, true }, { "", 6, 1, false } };
+  CfStatus status = { 0 };
+
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    const CfGpuInfo info = { .name = "this GPU", .major = rows[i].major, .minor = rows[i].minor };
+    const CfCode code = cf_gpu_check (&info, rows[i].archs, &status);
+
+    CHECK (code == (rows[i].runs ? CF_OK : CF_UNSUPPORTED) && (rows[i].runs || strstr (status.message, "this GPU")));
+  }
+  CHECK (strcmp (cf_gpu_state ().archs, CF_ARCHS) == 0);
+  rt.major = 8;
+  CHECK (!cf_context_new (CF_BACKEND_CUDA, &status) && status.code == CF_UNSUPPORTED && status.cuda == 0);
+  CHECK (strcmp (status.message, "fake has compute capability 8.0, and this build's kernels are for 75,86; build with "
+                                 "-Dcuda-archs=80,75,86") == 0);
+  rt.major = 9;
+}
+
 int
 main (void)
 {
@@ -524,6 +553,7 @@ main (void)
     in_process (sticky, lost[i]);
   in_process (sticky_in_threads, 16);
   meanings ();
+  kernels ();
   absent ();
   properties ();
   waits ();

@@ -662,6 +662,7 @@ events_elapsed_ns (const CfEvents *events, unsigned from, unsigned to)
 /* ---- the table ------------------------------------------------------------ */
 
 static const CfDevice fake_device = {
+  .archs = FAKE_ARCHS,
   .versions = fake_versions,
   .count = count,
   .info = fake_info,

@@ -2,7 +2,7 @@
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * devices.c: which of four GPUs an element takes by the properties cuda-device and cuda-device-id, what it says of
- * names that are none, and whether it stays on the GPU that the user wants. */
+ * names that are none and of GPUs without kernels, and whether it stays on the GPU that the user wants. */
 #include "common.h"
 #include "fake.h"
 #include "gstcfcuda.h"
@@ -28,6 +28,7 @@ make_gpus (void)
 
   for (gint i = 0; i < 4; i++) {
     fake_infos[i] = infos[i];
+    fake_infos[i].major = 9;
     memset (fake_infos[i].uuid, 0xa0 + i, sizeof fake_infos[i].uuid);
   }
 }
@@ -201,6 +202,55 @@ hung_gpus (void)
   }
 }
 
+/* Makes a GPU one for which the build has no kernels. */
+static void
+take_kernels (CfGpuInfo *info)
+{
+  strcpy (info->name, "Old GPU");
+  info->major = 7;
+  info->minor = 5;
+}
+
+/* GPUs for which the build has no kernels (FAKE_ARCHS) are not chosen, and refused where they are named. */
+static void
+without_kernels (void)
+{
+  static const struct {
+    const gchar *name;
+    gint number;
+    guint unfit; /* bits of GPUs */
+    gint right;  /* -1: no GPU */
+  } rows[] = { { NULL, -1, 1, 1 }, { NULL, -1, 7, 3 }, { NULL, -1, 15, -1 }, { "strongest", -1, 4, 3 },
+    { "strongest", -1, 14, 0 }, { "strongest", -1, 15, -1 }, { NULL, 1, 1, 1 }, { NULL, 1, 2, -1 },
+    { UUID_1, -1, 2, -1 }, { UUID_1, -1, 13, 1 }, { "0:c1:2.0", -1, 2, -1 } };
+
+  fake_devices = 4;
+  for (gsize i = 0; i < 2 * G_N_ELEMENTS (rows); i++) {
+    const gboolean strict = i % 2, fails = rows[i / 2].right < 0;
+    GstElement *element = new_element (strict ? "cuda" : "auto", rows[i / 2].name, rows[i / 2].number);
+    GstStructure *stats = NULL;
+    const gchar *error;
+
+    make_gpus ();
+    for (gint k = 0; k < 4; k++)
+      if (rows[i / 2].unfit >> k & 1)
+        take_kernels (&fake_infos[k]);
+    faults_check ((gst_element_set_state (element, GST_STATE_PAUSED) == GST_STATE_CHANGE_FAILURE) == (strict && fails),
+        "a start without kernels, or none with them");
+    faults_check (fails || number_of (element) == rows[i / 2].right, "not a GPU with kernels");
+    faults_check (!fails || !gst_cf_filter_private (GST_CF_FILTER (element))->has_gpu, "a GPU without kernels is used");
+    g_object_get (element, "stats", &stats, NULL);
+    error = gst_structure_get_string (stats, "gpu-error");
+    faults_check (fails ? error && strstr (error, "kernels are for") : !error, "stats do not say it");
+    gst_structure_free (stats);
+    end (element, strict ? GST_MESSAGE_ERROR : GST_MESSAGE_WARNING,
+        fails ? "Old GPU has compute capability 7.5, and this build's kernels are for " FAKE_ARCHS
+                "; build with -Dcuda-archs=75," FAKE_ARCHS
+              : NULL);
+  }
+  make_gpus ();
+}
+
 /* Where there is no GPU at all, an element that names one says so, and no other. */
 static void
 no_gpus (void)
@@ -318,6 +368,7 @@ main (void)
   names ();
   wrong_names ();
   hung_gpus ();
+  without_kernels ();
   no_gpus ();
   late ();
   offered (NULL, -1, -1);

@@ -39,7 +39,8 @@ CASES = [
     ('no libcuda', DRIVER, (), {}, ['libcuda.so.1 is missing', 'libcuda1'], []),
     ('no libcuda in a container', {**DRIVER, **DOCKER}, (), {}, ['lacks "compute"'], ['apt-get install libcuda1']),
     ('all is well', DRIVER, ALL, {'CF_DIAGNOSE_TOOLKIT': '12010'},
-     ['Fake GPU 0, compute capability 8.9, 1 SMs, 8.0 GiB'], ['sudo nvidia-smi', 'older', 'MIG is', 'is missing. ']),
+     ['Fake GPU 0, compute capability 8.9, 1 SMs, 8.0 GiB'],
+     ['sudo nvidia-smi', 'older', 'MIG is', 'is missing. ', 'kernels are for']),
     ('old driver', DRIVER, ALL, {'FAKE_DRIVER': '11080', 'CF_DIAGNOSE_TOOLKIT': '12060'},
      ['it is for CUDA 11.8, this build needs 12.0. Install driver 525.60', 'cuda-compat-12-6'], []),
     ('old driver, CUDA 13', DRIVER, ALL, {'CF_DIAGNOSE_TOOLKIT': '13000'}, ['Install driver 580.65'], []),
@@ -57,7 +58,13 @@ CASES = [
     ('hidden', DRIVER, ALL, {'FAKE_INIT': '100', 'CUDA_VISIBLE_DEVICES': '-1'},
      ['CUDA_VISIBLE_DEVICES="-1" hides'], []),
     ('no device', DRIVER, ALL, {'FAKE_DEVICES': '0'}, ['lists no GPU that CUDA can use'], []),
-    ('old GPU', DRIVER, ALL, {'FAKE_CAPABILITY': '61'}, ['has compute capability 6.1', 'Turing'], []),
+    ('old GPU', DRIVER, ALL, {'FAKE_CAPABILITY': '61'}, ['has compute capability 6.1', 'Turing'], ['kernels are for']),
+    ('a GPU without kernels', DRIVER, ALL, {'FAKE_DEVICES': '2', 'CF_DIAGNOSE_ARCHS': '75,90'},
+     ["Device 1: Fake GPU 1 has compute capability 8.9, and this build's kernels are for 75,90; build with "
+      '-Dcuda-archs=89,75,90.', 'kernels for -Dcuda-archs=75,90'], ['Turing']),
+    ('kernels for an older GPU', DRIVER, ALL, {'CF_DIAGNOSE_ARCHS': '80,90'},
+     ['kernels for -Dcuda-archs=80,90'], ['kernels are for']),
+    ('kernels for the driver to compile', DRIVER, ALL, {'CF_DIAGNOSE_ARCHS': '75'}, [], ['kernels are for']),
     ('exclusive', DRIVER, ALL, {'FAKE_MODE': '3'}, ['exclusive mode', 'sudo nvidia-smi -i 0 -c 0', 'MPS'], []),
     ('prohibited', DRIVER, ALL, {'FAKE_MODE': '2'}, ['"prohibited"'], []),
     ('watchdog', DRIVER, ALL, {'FAKE_WATCHDOG': '1'}, ['drives a display', 'cuda-device-id'], []),
@@ -92,7 +99,8 @@ def diagnose(files, libraries, settings, registry):
         for library in set(libraries) & set(NAMES):
             shutil.copy(LIBRARIES[library], os.path.join(place, NAMES[library]))
         env = {key: value for key, value in os.environ.items() if not key.startswith(('CUDA_', 'FAKE_'))}
-        env.update({'LD_LIBRARY_PATH': place, 'CF_DIAGNOSE_ROOT': folder, 'GST_REGISTRY': registry})
+        env.update({'LD_LIBRARY_PATH': place, 'CF_DIAGNOSE_ROOT': folder, 'CF_DIAGNOSE_ARCHS': '',
+                    'GST_REGISTRY': registry})
         command = [PROGRAM]
         if CLOSED in files.values() and os.getuid() == 0:
             os.chmod(folder, 0o755)

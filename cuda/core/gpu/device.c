@@ -302,6 +302,7 @@ ops (const CfFilter *filter)
 }
 
 const CfDevice cf_device_cuda = {
+  .archs = CF_ARCHS,
   .versions = versions,
   .count = count,
   .info = fill_info,
