@@ -616,6 +616,7 @@ gst_cf_backend_submit (GstCfBackend *b, GstCfPendingFrame *frame, guint slot, Gs
   frame->out = out;
   frame->area = area;
   frame->passes = in == out && !area;
+  frame->leaves = frame->passes && gst_cf_chain_may_leave (&b->chain);
   frame->start = now_ns ();
   frame->mode = mode_of (b, in);
   frame->refusal = NULL;
@@ -636,7 +637,10 @@ finish (GstCfBackend *b, GstCfPendingFrame *frame, gboolean drop)
   GstCfBy by = GST_CF_BY_CPU;
   Outcome outcome = TRY_CPU;
 
-  if (frame->passes) {
+  /* An element before this one may have left the frame unfinished. */
+  if (frame->passes && !frame->leaves && !drop)
+    frame->refusal = finish_buffer (b, frame->in, &frame->request.status);
+  if (frame->passes && !frame->refusal) {
     if (!drop)
       gst_cf_stats_frame (&b->stats, GST_CF_PASSED, gst_cf_video_bytes (b->format, &b->info), time);
     return GST_FLOW_OK;

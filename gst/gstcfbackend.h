@@ -60,6 +60,7 @@ typedef struct {
                           into the history */
   CfArea *area;        /* NULL, or what is filtered of the frame; the frame's reference */
   gboolean passes;
+  gboolean leaves; /* it passes before the GPU has finished it */
   GstCfMode mode;
   const gchar *refusal; /* NULL, or why the buffers cannot be mapped; request.status says more */
   gboolean on_gpu, mapped;
@@ -99,7 +100,8 @@ GstObject *gst_cf_backend_context (const GstCfBackend *b);
 CfVideo gst_cf_backend_video (const GstCfBackend *b, GstBuffer *in);
 /* Returns whether the filter would leave every frame unchanged. Submitting thread. */
 gboolean gst_cf_backend_is_identity (const GstCfBackend *b);
-/* Returns whether the input can be pushed as the output, unfiltered. Submitting thread. */
+/* Returns whether the input can be pushed as the output, unfiltered. Where downstream does not take unfinished frames,
+ * gst_cf_backend_finish waits for it. Submitting thread. */
 gboolean gst_cf_backend_may_pass (const GstCfBackend *b, GstBuffer *in);
 /* Returns whether an area of the input is to be filtered in the input's memory. Submitting thread. */
 gboolean gst_cf_backend_is_in_place (GstCfBackend *b, GstBuffer *in, const CfArea *area);
@@ -114,8 +116,8 @@ gboolean gst_cf_backend_needs_reset (GstCfBackend *b);
  * error, if this frame must be finished before the next frame is submitted; posts nothing itself. */
 gboolean gst_cf_backend_submit (GstCfBackend *b, GstCfPendingFrame *frame, guint slot, GstBuffer *in, GstBuffer *out,
     CfArea *area);
-/* Waits for a submitted frame, or filters it on the CPU. `drop`: discards the frame; only waits until the GPU no longer
- * uses its buffers. */
+/* Waits for a submitted frame, also for one that passes, or filters it on the CPU. `drop`: discards the frame; only
+ * waits until the GPU no longer uses its buffers. */
 GstFlowReturn gst_cf_backend_finish (GstCfBackend *b, GstCfPendingFrame *frame, gboolean drop);
 
 /* Clears the history of all plans. Uses the GPU again after a failure that may have passed. */

@@ -671,11 +671,3 @@ gst_cf_chain_finish (const GstCfChain *chain, GstBuffer *buffer, CfStatus *statu
   /* Other elements may have read it since the fence was set. */
   return fence ? wait_for (fence->shared, queued (fence->shared), chain->flushing, status) : CF_OK;
 }
-
-gboolean
-gst_cf_chain_pass (const GstCfChain *chain, GstBuffer *buffer)
-{
-  CfStatus status = { 0 };
-
-  return gst_cf_chain_may_leave (chain) || gst_cf_chain_finish (chain, buffer, &status) == CF_OK;
-}

@@ -130,8 +130,6 @@ CfCode gst_cf_chain_settle_all (GstCfChain *chain, CfStatus *status);
 /* Waits for everything that the chain's stream does with the buffer: anything may read and write it then, which is
  * never so on a GPU that hangs. */
 CfCode gst_cf_chain_finish (const GstCfChain *chain, GstBuffer *buffer, CfStatus *status);
-/* Returns whether a frame that is its own output may leave as it is. */
-gboolean gst_cf_chain_pass (const GstCfChain *chain, GstBuffer *buffer);
 
 G_END_DECLS
 #endif

@@ -6,6 +6,7 @@
 #include "onefilter.h"
 #include "gstcfcuda.h"
 #include "gstcffilter-private.h"
+#include "gstcudamedian.h"
 
 static gint n_pushed; /* atomic */
 
@@ -236,6 +237,103 @@ cut_short_after (gboolean by_stop)
   fake_cuda_memory = false;
 }
 
+/* ---- a frame that passes ------------------------------------------------------ */
+
+static int
+count_waits (void)
+{
+  int n = 0;
+
+  for (int i = 0; i < MIN (fake.calls, FAKE_MAX_CALLS); i++)
+    n += fake.kind[i] == FAKE_WAIT;
+  return n;
+}
+
+/* Has the element decide what becomes of a frame before that comes to it. */
+static GstPadProbeReturn
+ask (GstPad *pad, GstPadProbeInfo *info, gpointer user)
+{
+  GstBaseTransform *second = GST_BASE_TRANSFORM (GST_PAD_PARENT (pad));
+  const int waits = count_waits ();
+  GstBuffer *out = NULL;
+
+  GST_BASE_TRANSFORM_GET_CLASS (second)->prepare_output_buffer (second, GST_PAD_PROBE_INFO_BUFFER (info), &out);
+  faults_check (out == GST_PAD_PROBE_INFO_BUFFER (info), "a frame does not pass");
+  faults_check (count_waits () == waits, "a question waits for the GPU");
+  ++*(int *) user;
+  return GST_PAD_PROBE_OK;
+}
+
+/* A frame comes to an element unfinished, and passes to where it has to be finished. The element waits for it where it
+ * waits for frames: not before it has decided that the frame passes, and with frames in flight not in the thread that
+ * submits them. A flush ends the wait. A GPU that hangs, or is lost, ends the stream. */
+static void
+passing (gint in_flight, int error)
+{
+  GstElement *second = gst_object_ref_sink (g_object_new (gst_cuda_median_get_type (), "enabled", FALSE, NULL));
+  GstPad *in = gst_element_get_static_pad (second, "sink"), *out = gst_element_get_static_pad (second, "src"), *first;
+  int asked = 0, errors = 0, warnings = 0;
+  GThread *thread;
+  GstFlowReturn flow;
+  GstBus *bus = gst_bus_new ();
+  Filter f;
+
+  fake_cuda_memory = true;
+  fake_arm (-1, 0, false);
+  open_filter (&f, "auto", -1, 1);
+  gst_pad_set_query_function (f.sink, accept_cuda);
+  first = gst_pad_get_peer (f.sink);
+  gst_pad_unlink (first, f.sink);
+  gst_element_set_bus (second, bus);
+  g_object_set (second, "frames-in-flight", in_flight, NULL);
+  gst_pad_link_full (first, in, GST_PAD_LINK_CHECK_NOTHING);
+  gst_pad_link_full (out, f.sink, GST_PAD_LINK_CHECK_NOTHING);
+  gst_element_set_state (second, GST_STATE_PLAYING);
+  begin_stream (&f, "(memory:CUDAMemory)");
+  f.pool = open_pool (gst_cf_filter_private (GST_CF_FILTER (f.element))->context);
+  push_frames (&f, 1);
+  gst_pad_add_probe (in, GST_PAD_PROBE_TYPE_BUFFER, ask, &asked, NULL);
+  push_frames (&f, 3);
+  drain (&f);
+  faults_check (asked == 3 && stat_of (second, "frames-passed") == 4 && f.came == 4, "frames do not pass");
+  faults_check (count_waits () >= (in_flight == 1 ? 4 : 1) && f.right == 4, "frames leave unfinished");
+  if (error) {
+    fake_fail_next (FAKE_WAIT, error, error > 0);
+    flow = push_frames (&f, 1);
+    drain (&f);
+    faults_check (in_flight > 1 || flow == GST_FLOW_ERROR, "a frame that cannot be read passes");
+    f.sent--;
+  } else {
+    fake_wait_for_hurry ();
+    thread = g_thread_new ("pusher", push_one, &f);
+    fake_await_wait ();
+    gst_pad_push_event (f.src, gst_event_new_flush_start ());
+    flow = GPOINTER_TO_INT (g_thread_join (thread));
+    faults_check (flow == (in_flight == 1 ? GST_FLOW_FLUSHING : GST_FLOW_OK), "a flush does not end the wait");
+    f.sent--;
+    gst_pad_push_event (f.src, gst_event_new_flush_stop (TRUE));
+    fake_settle ();
+    faults_push_segment (f.src);
+    push_frames (&f, 2);
+    drain (&f);
+    faults_check (f.came == 6, "no frame after a flush");
+  }
+  gst_buffer_pool_set_active (f.pool, FALSE);
+  gst_clear_object (&f.pool);
+  gst_element_set_state (second, GST_STATE_NULL);
+  faults_count_messages (bus, &errors, &warnings);
+  faults_check (errors == (error != 0) && warnings == 0, "not one error, or a message without one");
+  stop (&f, 0, 0, NULL);
+  gst_element_set_bus (second, NULL);
+  gst_object_unref (bus);
+  gst_object_unref (first);
+  gst_object_unref (in);
+  gst_object_unref (out);
+  gst_object_unref (second);
+  check_calls ();
+  fake_cuda_memory = false;
+}
+
 int
 main (void)
 {
@@ -251,6 +349,11 @@ main (void)
       cut_short (in_flight, i & 1, i >> 1 == 1, i >> 1 == 2);
   cut_short_after (FALSE);
   cut_short_after (TRUE);
+  for (int in_flight = 1; in_flight <= 3; in_flight += 2) {
+    passing (in_flight, 0);
+    passing (in_flight, FAKE_TIMEOUT);
+    passing (in_flight, 700);
+  }
   fake_arm (-1, 0, false);
   return faults_end ();
 }
