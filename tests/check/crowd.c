@@ -293,6 +293,8 @@ camera_open (Camera *c, const Scene *s)
     c->stream = cf_stream_new (NULL, &c->status);
     c->out = c->stream ? cf_gpu_alloc (CF_DEVICE, s->size, &c->status) : NULL;
     c->got = c->out ? cf_gpu_alloc (CF_PINNED, s->size, &c->status) : NULL;
+    if (c->got)
+      memset (c->got, 0, s->size); /* padding, which is not copied with the rows */
   } else {
     c->out = c->got = g_malloc0 (s->size);
   }

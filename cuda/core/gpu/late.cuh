@@ -43,23 +43,23 @@ set_late (Late *late, const char *name, int value)
 
 #ifdef __CUDACC__
 
-/* Lets one warp in four sleep. `place` is another number for each wait of a warp. */
+/* Lets one warp in four sleep. Out of line: kernels that wait for each other are short of registers and of the
+ * instruction cache. */
 static __device__ __noinline__ void
-sleep_some (const Late &late, unsigned place)
+sleep_some (Late late, unsigned place)
 {
-  unsigned h = late.seed ^ place * 0x9e3779b1u ^ (threadIdx.x >> 5) * 0xc2b2ae35u ^ blockIdx.x * 0x27d4eb2fu;
+  unsigned h = (late.seed ^ place ^ blockIdx.x << 16 ^ threadIdx.x >> 5 << 8) * 0x9e3779b1u;
 
   h = (h ^ h >> 15) * 0x2c1b3c6du;
-  h = (h ^ h >> 12) * 0x297a2d39u;
-  h ^= h >> 15;
 #if __CUDA_ARCH__ >= 700
-  if ((h & 3) == 0)
-    __nanosleep ((h >> 2) % (unsigned) late.ns);
+  if (h >> 30 == 0)
+    __nanosleep (__umulhi (h << 2, (unsigned) late.ns));
 #endif
 }
 
+/* Lets a warp be late at a wait; `place` is another number for each wait of the warp. */
 __device__ __forceinline__ void
-be_late (const Late &late, unsigned place)
+be_late (Late late, unsigned place)
 {
   if (late.ns > 0)
     sleep_some (late, place);

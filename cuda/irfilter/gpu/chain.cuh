@@ -200,7 +200,6 @@ ir_run_chain (const IrWork &work, const IrRun &run, IrShared &sh)
     s.left[j] = 0;
 #pragma unroll 1
   for (; run.from && i < ir_lag; i++) {
-    ir_be_late (work, run, i);
     run.barrier.wait_full (i);
     ir_chain_ragged_pass (run, sh, s, k, i, hands_over, out);
     run.barrier.arrive_done (i);
@@ -222,7 +221,6 @@ ir_run_chain (const IrWork &work, const IrRun &run, IrShared &sh)
   }
 #pragma unroll 1
   for (; i < run.n + ir_lag; i++) {
-    ir_be_late (work, run, i);
     run.barrier.wait_full (i);
     ir_chain_ragged_pass (run, sh, s, k, i, hands_over, out);
     run.barrier.arrive_done (i);

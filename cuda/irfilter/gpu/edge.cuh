@@ -185,7 +185,6 @@ ir_run_inner_edge (const IrWork &work, const IrRun &run, IrShared &sh)
 
       const unsigned missing = ~__ballot_sync (~0u, complete);
 
-      ir_be_late (work, run, ~chunk);
       first = chunk;
       end = chunk + (missing ? __ffs ((int) missing) - 1 : 32) / ir_chunk;
     }

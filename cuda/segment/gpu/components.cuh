@@ -21,6 +21,13 @@ namespace cf {
 /* Up to how many free cells are listed from the start. */
 constexpr unsigned sg_few_cells = 1 << 14;
 
+/* What a block's first thread knows of the grid barrier. In shared memory, where it takes no register of the others. */
+struct alignas (16) SgGate {
+  unsigned arrivals; /* that opened the last barrier */
+  unsigned passed;   /* what blocks had passed in all when the last sum was returned */
+  Late late;
+};
+
 /* The blocks of the launch.
  *
  * control->arrived counts in its lower half the arrivals at all barriers, which is the gate: a block goes on when it
@@ -30,9 +37,7 @@ constexpr unsigned sg_few_cells = 1 << 14;
  * behind that barrier, where every block has arrived, and so has left the sum before. */
 struct SgGrid {
   SgControl *control;
-  Late late;
-  unsigned arrivals; /* arrivals that open the next barrier */
-  unsigned passed;   /* of the first thread: what blocks had passed in all when the last sum was returned */
+  SgGate *gate;
 
   __device__ unsigned first () const { return blockIdx.x * sg_threads + threadIdx.x; }
   __device__ unsigned step () const { return gridDim.x * sg_threads; }
@@ -41,7 +46,7 @@ struct SgGrid {
    * first thread covers its whole block because of the block barrier before it, and the acquire invalidates the
    * first-level cache of the multiprocessor. */
   __device__ void
-  barrier ()
+  barrier () const
   {
     wait (0);
     __syncthreads ();
@@ -49,14 +54,14 @@ struct SgGrid {
 
   /* The same, and returns the sum of what the blocks' first threads pass. */
   __device__ unsigned
-  sum (unsigned n)
+  sum (unsigned n) const
   {
     __shared__ unsigned all;
     const unsigned now = wait (n);
 
     if (threadIdx.x == 0) {
-      all = now - passed;
-      passed = now;
+      all = now - gate->passed;
+      gate->passed = now;
     }
     __syncthreads ();
     return all;
@@ -66,13 +71,16 @@ private:
   /* Lets the first thread wait for all blocks. Returns there what blocks have passed in all, or, at a barrier (), maybe
    * more. */
   __device__ unsigned
-  wait (unsigned n)
+  wait (unsigned n) const
   {
     unsigned long long arrived = 0;
 
-    arrivals += gridDim.x;
     __syncthreads ();
     if (threadIdx.x == 0) {
+      const Late late = gate->late;
+      const unsigned arrivals = gate->arrivals + gridDim.x;
+
+      gate->arrivals = arrivals;
       be_late (late, arrivals);
       asm volatile ("red.release.gpu.global.add.u64 [%0], %1;" :: "l" (&control->arrived),
           "l" ((unsigned long long) n << 32 | 1) : "memory");
@@ -185,7 +193,7 @@ struct SgEachBlock {
 };
 
 struct SgAllBlocks {
-  SgGrid &grid;
+  const SgGrid &grid;
   unsigned from, to;
 
   __device__ unsigned first () const { return grid.first (); }
@@ -380,7 +388,7 @@ sg_free_fragments (const SgWork &work, const SgGrid &grid)
 }
 
 __device__ void
-sg_find_components (const SgWork &work, SgGrid &grid, SgBlock *block, unsigned char *memory, size_t size)
+sg_find_components (const SgWork &work, const SgGrid &grid, SgBlock *block, unsigned char *memory, size_t size)
 {
   sg_list_joins (work, grid, block, memory, size);
   grid.barrier ();

@@ -120,11 +120,14 @@ sg_graph_kernel (const __grid_constant__ SgWork work, unsigned size)
 {
   extern __shared__ __align__ (16) unsigned char memory[];
   __shared__ SgBlock block;
-  SgGrid grid = { work.control, work.late, 0, 0 };
+  __shared__ SgGate gate;
+  const SgGrid grid = { work.control, &gate };
   SgGathered merged;
 
-  if (threadIdx.x == 0)
+  if (threadIdx.x == 0) {
     block.sums = (SgSums *) memory;
+    gate = SgGate { 0, 0, work.late };
+  }
   sg_clear_sums ((SgSums *) memory);
   __syncthreads ();
   sg_find_components (work, grid, &block, memory, size);

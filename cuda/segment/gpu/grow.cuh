@@ -72,7 +72,7 @@ sg_open_chunk (const SgWork &work, const SgPart &part, SgGrowth *g, unsigned num
 
 /* The first round, by chunks. */
 __device__ void
-sg_grow_chunks (const SgWork &work, SgGrid &grid, SgBlock *block, unsigned char *memory, size_t size)
+sg_grow_chunks (const SgWork &work, const SgGrid &grid, SgBlock *block, unsigned char *memory, size_t size)
 {
   const SgPart part (work);
   SgGrowth g = sg_split_memory (part, memory, size);
@@ -250,7 +250,7 @@ sg_join_listed (const SgWork &work, SgBlock *block, SgPairs *p, int round)
  * a seed are left: the single block makes the other rounds. `first`: none has been made by chunks. Returns how many are
  * left, or more. */
 __device__ unsigned
-sg_grow_listed (const SgWork &work, SgGrid &grid, SgBlock *block, unsigned char *memory, size_t size, unsigned n,
+sg_grow_listed (const SgWork &work, const SgGrid &grid, SgBlock *block, unsigned char *memory, size_t size, unsigned n,
     bool first, unsigned few)
 {
   const unsigned from = (unsigned) ((unsigned long long) n * blockIdx.x / gridDim.x);
@@ -284,7 +284,7 @@ sg_grow_listed (const SgWork &work, SgGrid &grid, SgBlock *block, unsigned char 
 
 /* Step 6. Returns whether regions without a seed are left to the single block. */
 __device__ bool
-sg_grow (const SgWork &work, SgGrid &grid, SgBlock *block, unsigned char *memory, size_t size)
+sg_grow (const SgWork &work, const SgGrid &grid, SgBlock *block, unsigned char *memory, size_t size)
 {
   const bool listed = sg_is_listed (work);
   const unsigned seeded = work.control->seeded;

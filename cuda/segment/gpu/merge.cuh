@@ -501,7 +501,7 @@ sg_join_picks (const SgWork &work, const SgGrid &grid, SgBlock *block, const SgM
 /* Makes one round and goes on to the next stage if it changed nothing and the threshold has not risen. Returns false
  * after the last stage. `picked`: the picks have been made. */
 __device__ bool
-sg_merge_round (const SgWork &work, SgGrid &grid, SgBlock *block, SgMerge *m, bool picked)
+sg_merge_round (const SgWork &work, const SgGrid &grid, SgBlock *block, SgMerge *m, bool picked)
 {
   SgControl *control = work.control;
   const int now = m->round % 3, next = (m->round + 1) % 3;
@@ -523,7 +523,7 @@ sg_merge_round (const SgWork &work, SgGrid &grid, SgBlock *block, SgMerge *m, bo
  * `merged` has the regions in the order of their indices, and the indices of the ranks. Else the regions are listed in
  * root_list[parity]. */
 __device__ bool
-sg_merge_all (const SgWork &work, SgGrid &grid, SgBlock *block, bool grows, unsigned char *memory, size_t size,
+sg_merge_all (const SgWork &work, const SgGrid &grid, SgBlock *block, bool grows, unsigned char *memory, size_t size,
     SgGathered *merged)
 {
   SgMerge m = sg_first_round (work, grows);
