@@ -288,20 +288,12 @@ fill_tile_stages (const Work &work, const Group &g, const Layout &l, const Ring 
     fill_stages<STEP, false> (work, g, l, ring, x0, y0, thread);
 }
 
-/* Returns where a warp may be late, for the test: `wait` counts those of a tile. */
-__device__ __forceinline__ unsigned
-place_of (int x0, int y0, int wait)
-{
-  return (unsigned) y0 << 16 ^ (unsigned) x0 << 4 ^ (unsigned) wait;
-}
-
 /* Fills the stages of a tile and hands them over. */
 __device__ __forceinline__ void
 produce_tile (const Work &work, const Group &g, const Layout &l, Ring &ring, int x0, int y0, int team, int thread)
 {
   const bool edge = x0 < l.left || x0 - l.left + 32 * (columns + 1) > g.width; /* at the left or right */
 
-  be_late (work.late, place_of (x0, y0, 0));
   if (g.step == 1)
     fill_tile_stages<1> (work, g, l, ring, x0, y0, edge, thread);
   else if (g.step == 2)
@@ -322,7 +314,7 @@ produce_tile (const Work &work, const Group &g, const Layout &l, Ring &ring, int
   __syncwarp ();
 #pragma unroll 1
   for (int p = 0; p < g.planes; p++, ring.next ()) {
-    be_late (work.late, place_of (x0, y0, 1 + p));
+    sleep_ns (ring.late);
     if ((thread & 31) == 0)
       ring.set_full ();
   }
@@ -473,19 +465,18 @@ consume_tile (const Work &work, const Group &g, const Layout &l, Ring &ring, con
   const int warp = thread >> 5, lane = thread & 31;
   const bool needs_samples = !work.rounding.narrow && work.rounding.quick == QUICK_NONE;
 
-  be_late (work.late, place_of (x0, y0, 4));
   wait_for_threads (team_barrier + team, team_threads); /* the results before have been stored */
 #pragma unroll 1
   for (int p = 0; p < g.planes; p++, ring.next ()) {
     int sum[product_sums] = { };
 
-    be_late (work.late, place_of (x0, y0, 5 + p));
+    sleep_ns (ring.late);
     ring.wait_full ();
     add_products (sum, work, l, operands, ring.at (), positions);
     if (lane == 0 && !needs_samples)
       ring.set_empty ();
     put_results (sum, work, g, l, ring.at (), p, warp, lane, results + p * plane_bytes);
-    be_late (work.late, place_of (x0, y0, 8 + p));
+    sleep_ns (ring.late);
     __syncwarp ();
     if (lane == 0 && needs_samples)
       ring.set_empty ();
@@ -544,7 +535,7 @@ filter (const Work &work, const Layout &l, const uint4 *weights, uint8_t *memory
   const int thread = (int) threadIdx.x % team_threads, warp = __shfl_sync (0xffffffffu, thread >> 5, 0);
   uint8_t *all_results = memory + work.limbs * l.limb_bytes, *results = all_results + pair * l.planes * plane_bytes;
   Ring ring = { all_results + results_of (l) + pair * l.stages * l.stage_bytes, barriers + 16 * pair * l.stages,
-    l.stages, l.stage_bytes, 0, 0 };
+    l.stages, l.stage_bytes, 0, 0, work.late.ns > 0 ? late_ns (work.late, 0) : 0 };
 
   if (team & 1) {
     bool waited = false;

@@ -97,6 +97,7 @@ struct Ring {
   uint8_t *memory;
   unsigned barriers;
   int stages, bytes, stage, round;
+  unsigned late; /* ns that the warp sleeps at a stage: a test override */
 
   __device__ __forceinline__ uint8_t *
   at () const

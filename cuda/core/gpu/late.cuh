@@ -43,26 +43,25 @@ set_late (Late *late, const char *name, int value)
 
 #ifdef __CUDACC__
 
-/* Lets one warp in four sleep. Out of line: kernels that wait for each other are short of registers and of the
- * instruction cache. */
-static __device__ __noinline__ void
-sleep_some (Late late, unsigned place)
+/* Returns how long the warp is to sleep at a wait, or at several: 0 for three warps in four. `place` is another number
+ * for each of its waits. Out of line: kernels that wait for each other are short of the instruction cache. */
+static __device__ __noinline__ unsigned
+late_ns (Late late, unsigned place)
 {
   unsigned h = (late.seed ^ place ^ blockIdx.x << 16 ^ threadIdx.x >> 5 << 8) * 0x9e3779b1u;
 
   h = (h ^ h >> 15) * 0x2c1b3c6du;
-#if __CUDA_ARCH__ >= 700
-  if (h >> 30 == 0)
-    __nanosleep (__umulhi (h << 2, (unsigned) late.ns));
-#endif
+  return h >> 30 == 0 ? __umulhi (h << 2, (unsigned) late.ns) : 0;
 }
 
-/* Lets a warp be late at a wait; `place` is another number for each wait of the warp. */
+/* One instruction, which is skipped for 0. */
 __device__ __forceinline__ void
-be_late (Late late, unsigned place)
+sleep_ns (unsigned ns)
 {
-  if (late.ns > 0)
-    sleep_some (late, place);
+#if __CUDA_ARCH__ >= 700
+  if (ns > 0)
+    __nanosleep (ns);
+#endif
 }
 
 #endif

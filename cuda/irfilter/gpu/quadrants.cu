@@ -97,7 +97,8 @@ ir_quadrants (const __grid_constant__ IrWork work)
     IrRun run = { barrier };
 
     if (threadIdx.x < 32) {
-      be_late (work.test.late, (unsigned) hint);
+      if (work.test.late.ns > 0)
+        sleep_ns (late_ns (work.test.late, (unsigned) hint));
       const IrClaim claim = ir_claim_strip (work.scheduler, [&] (int s) { return ir_strip (work, s); }, hint);
 
       if (threadIdx.x == 0)

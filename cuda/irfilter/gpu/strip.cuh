@@ -46,7 +46,8 @@ ir_set (const IrWork &work, const IrRun &run)
 __device__ __forceinline__ void
 ir_be_late (const IrWork &work, const IrRun &run, int chunk)
 {
-  be_late (work.test.late, (unsigned) run.strip << 16 ^ (unsigned) (run.from + chunk));
+  if (work.test.late.ns > 0)
+    sleep_ns (late_ns (work.test.late, (unsigned) run.strip << 16 ^ (unsigned) (run.from + chunk)));
 }
 
 /* ---- the ring ----------------------------------------------------------- */

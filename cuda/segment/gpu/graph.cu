@@ -126,7 +126,9 @@ sg_graph_kernel (const __grid_constant__ SgWork work, unsigned size)
 
   if (threadIdx.x == 0) {
     block.sums = (SgSums *) memory;
-    gate = SgGate { 0, 0, work.late };
+    gate = SgGate { };
+    if (work.late.ns > 0)
+      gate = SgGate { 0, 0, late_ns (work.late, 0), late_ns (work.late, 1) };
   }
   sg_clear_sums ((SgSums *) memory);
   __syncthreads ();
