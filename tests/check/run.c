@@ -606,17 +606,26 @@ run_variant (KcRun *run, const KcCase *c, Frames *f, CfContext *context, const c
   good = w.plan || walk_status (&w, "cf_plan_new", &status);
   if (good && variant)
     good = cf_plan_prefer (w.plan, variant, &status) == CF_OK || walk_status (&w, "cf_plan_prefer", &status);
-  if (good && !c->broken) {
+  if (good && !c->broken)
     snprintf (chosen, 64, "%s", cf_plan_variant (w.plan));
-    for (unsigned i = 0; !variant && cf_plan_variant_name (w.plan, i); i++)
-      count_variant (run, c, where, cf_plan_variant_name (w.plan, i), 0);
-  }
   good = good && walk_script (&w);
   if (good && !c->broken)
     count_variant (run, c, where, cf_plan_variant (w.plan), 1);
   report (&w, good, where, chosen);
   cf_plan_free (w.plan);
   cf_params_free (c->filter, wrong);
+}
+
+/* Returns whether a plan refuses a variant. Counts the variant, with no runs yet, if the GPU has code for it. */
+static bool
+refuses (KcRun *run, const KcCase *c, CfPlan *plan, const char *where, const char *variant)
+{
+  CfStatus status = { 0 };
+  const bool refused = cf_plan_prefer (plan, variant, &status) == CF_UNSUPPORTED;
+
+  if (!refused || !strstr (status.message, "is not in the code that this GPU runs"))
+    count_variant (run, c, where, variant, 0);
+  return refused;
 }
 
 /* One plan is asked which variants support the case; each of them then has a plan of its own. */
@@ -632,7 +641,7 @@ run_backend (KcRun *run, const KcCase *c, Frames *f, CfContext *context, const c
     return;
   plan = cf_plan_new (context, c->filter, &c->video, &c->common, f->params, NULL);
   for (unsigned i = 0; plan && (name = cf_plan_variant_name (plan, i)); i++)
-    if (!g_str_equal (name, chosen) && cf_plan_prefer (plan, name, NULL) != CF_UNSUPPORTED)
+    if (!refuses (run, c, plan, where, name) && !g_str_equal (name, chosen))
       run_variant (run, c, f, context, where, name, other);
   cf_plan_free (plan);
 }

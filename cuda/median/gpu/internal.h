@@ -19,6 +19,7 @@ struct MedianNetworkVariant {
   int tile_w, tile_h; /* outputs per block */
   int block_y;        /* a block has 32 x block_y threads */
   int shared;         /* bytes of dynamic shared memory */
+  int arch;           /* the kernel has a body in code for this architecture and later ones: 90 is 9.0 */
 };
 
 constexpr int median_n_networks = 8;

@@ -29,17 +29,21 @@
 
 /* Architectures before 9.0 have no integer minimum on two 16-bit lanes. From 8.0 on narrow samples use the minimum of
  * half floats, which orders them alike; the other cases are composed of 32-bit minima, and only for small windows. */
+#define CF_MEDIAN_LARGE_ARCH (CF_MEDIAN_WIDE ? 90 : 80) /* from this one on there are large networks */
+#if defined (__CUDA_ARCH__) && __CUDA_ARCH__ < 10 * CF_MEDIAN_LARGE_ARCH
+#define CF_MEDIAN_LARGEST_NETWORK 5
+#else
+#define CF_MEDIAN_LARGEST_NETWORK 17
+#endif
+
 #define CF_LOAD(d, address) "ld.shared.b32 " d ", [" address "];"
 #if !defined (__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-#define CF_MEDIAN_LARGEST_NETWORK 17
 #define CF_MIN(d, a, b) "min.u16x2 " d "," a "," b ";"
 #define CF_MAX(d, a, b) "max.u16x2 " d "," a "," b ";"
 #elif __CUDA_ARCH__ >= 800 && !CF_MEDIAN_WIDE
-#define CF_MEDIAN_LARGEST_NETWORK 17
 #define CF_MIN(d, a, b) "min.f16x2 " d "," a "," b ";"
 #define CF_MAX(d, a, b) "max.f16x2 " d "," a "," b ";"
 #else
-#define CF_MEDIAN_LARGEST_NETWORK 5
 #define CF_EACH_LANE(op, d, a, b) "{ .reg .b32 p, q, r, s;" \
   "and.b32 p," a ",0xffff; and.b32 q," b ",0xffff; " op ".u32 p,p,q;" \
   "shr.u32 r," a ",16; shr.u32 s," b ",16; " op ".u32 r,r,s; prmt.b32 " d ",p,r,0x5410; }"

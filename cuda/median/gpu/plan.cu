@@ -40,6 +40,7 @@ struct State {
   size_t frame_bytes;
   int newest, n_seen;  /* of the ring: slot of the newest frame, number of frames in it */
   bool pdl;            /* programmatic dependent launch, see griddep_wait () */
+  bool has_network[median_n_networks]; /* in the code that the device has loaded */
 };
 
 State *
@@ -66,16 +67,19 @@ networks (const CfPlan *plan)
   return is_wide (plan) ? median_networks_wide () : median_networks_narrow ();
 }
 
-/* Returns whether the network for k x k samples can do this window. Devices
- * without a minimum on two 16-bit lanes get the small networks only. */
+/* Returns whether the network for k x k samples can do this window. */
 bool
 network_fits (const CfPlan *plan, const CfMedianWindow &window, int k)
 {
-  const CfContext *context = plan->context;
-  const bool native = context->major >= 9 || (context->major == 8 && !is_wide (plan));
-
   return window.w == k && window.h == k && window.depth == 1 && window.rank == (window.n - 1) / 2
-      && params_of (plan)->color_order == CF_MEDIAN_PER_CHANNEL && (native || k <= 5);
+      && params_of (plan)->color_order == CF_MEDIAN_PER_CHANNEL;
+}
+
+/* Returns whether a variant is a network that the loaded code lacks. */
+bool
+is_missing (const State &s, int variant)
+{
+  return variant >= NETWORK && variant < FLAT && !s.has_network[variant - NETWORK];
 }
 
 /* Returns whether all planes are of one component of 8 bits, or of pairs of them as the chroma of NV12. */
@@ -160,6 +164,8 @@ fits (const CfPlan *plan, const State &s, int variant)
 {
   MedianPadded p = s.padded;
 
+  if (is_missing (s, variant))
+    return false;
   if (variant < NETWORK)
     return registers_fit (plan, s.window, variant);
   if (variant < FLAT)
@@ -191,6 +197,9 @@ choose (const CfPlan *plan, State *s, CfStatus *status)
   const int loads = s->window.n * s->padded.bits;
   const int limit = s->padded.bits <= 10 ? select_loads_narrow : select_loads_wide;
 
+  if (plan->preferred >= 0 && is_missing (*s, plan->preferred))
+    return cf_fail (status, CF_UNSUPPORTED, "variant %s is not in the code that this GPU runs, which needs to be for "
+        "capability %.1f or later", variants[plan->preferred], networks (plan)[plan->preferred - NETWORK].arch / 10.0);
   if (plan->preferred >= 0 && !fits (plan, *s, plan->preferred))
     return cf_fail (status, CF_UNSUPPORTED, "variant %s cannot filter a %d x %d window of %d frames, rank %d, in %s",
         variants[plan->preferred], s->window.w, s->window.h, s->window.depth, s->window.rank,
@@ -225,8 +234,8 @@ median_update (CfPlan *plan, CfStatus *status)
   return code;
 }
 
-/* Loads the kernels of the networks, and sets the limits of their shared memory: devices without as much have the small
- * networks only. */
+/* Loads the kernels of the networks, and sets the limits of their shared memory. Which ones have a body depends on what
+ * they were compiled for, not on the device: a driver also makes its code from PTX for an earlier architecture. */
 CfCode
 load_networks (const CfPlan *plan, CfStatus *status)
 {
@@ -234,9 +243,12 @@ load_networks (const CfPlan *plan, CfStatus *status)
 
   for (int i = 0; code == CF_OK && i < median_n_networks; i++) {
     const MedianNetworkVariant &v = networks (plan)[i];
+    cudaFuncAttributes attributes;
+    bool *has = &state_of (plan)->has_network[i];
 
-    code = load_kernels ({ v.kernel }, median_loading, status);
-    if (code == CF_OK && v.shared <= plan->context->max_shared)
+    code = cf_cuda_check (cudaFuncGetAttributes (&attributes, v.kernel), median_loading, status);
+    *has = code == CF_OK && attributes.ptxVersion >= v.arch;
+    if (*has)
       code = cf_cuda_check (cudaFuncSetAttribute (v.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, v.shared),
           median_loading, status);
   }
