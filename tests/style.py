@@ -34,6 +34,8 @@ EXEMPT = {
     ('tests/faults/fake.h', 'cuda/core/device.h'): 'the fake GPU implements the device table',
     ('tests/faults/cudart.c', 'cuda/core/device.h'): 'tests the device layer itself',
     ('tests/faults/cudart.c', 'cuda/core/gpu/cuda.h'): 'tests the device layer itself',
+    ('tests/faults/cudart-fake.c', 'cuda_runtime_api.h'): 'implements the functions of the runtime',
+    ('tests/faults/launches.c', 'cuda_runtime_api.h'): 'implements more of them',
     ('tests/bench/bench_tiles.cu', 'cuda/median/gpu/network.cuh'): 'times the kernels with other tiles',
     ('tests/faults/cudart-fake.c', 'nanosleep'): 'replaces the function of the C library, and does not sleep',
     ('tests/long/usage.c', 'usage_now'): 'an idle thread of a GLib pool ends half a second after its last work',

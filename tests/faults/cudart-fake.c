@@ -3,8 +3,8 @@
  *
  * cudart-fake.c: the functions of the CUDA runtime and of the driver that cuda/core/gpu/ calls. */
 #include "cudart-fake.h"
-#include "cudart/cuda_runtime_api.h"
 
+#include <cuda_runtime_api.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -328,7 +328,7 @@ cudaError_t
 cudaDeviceGetAttribute (int *value, enum cudaDeviceAttr which, int device)
 {
   (void) device;
-  *value = (int) which;
+  *value = which == cudaDevAttrMaxSharedMemoryPerBlockOptin ? rt.shared : (int) which;
   return cudaSuccess;
 }
 

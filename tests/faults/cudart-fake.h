@@ -24,6 +24,7 @@ typedef struct {
   int driver;       /* version; 0: none */
   int n;            /* devices */
   int major, minor; /* their compute capability */
+  int shared;       /* bytes of shared memory that a block may opt in to */
 
   unsigned queries, naps, yields; /* of streams and events; of the thread */
   unsigned blocked;               /* calls that may block, on a device on which a stream hangs */

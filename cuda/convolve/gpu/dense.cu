@@ -14,9 +14,9 @@
  *
  * Shared memory: the tile of a plane (16 bit: its low bytes, then its high bytes), the weights of a limb, the fragments
  * of the right operands made of them ([set][part][lane]; those of one limb up to 31 x 33 are made by the host), and the
- * results of the planes. Rows of tile and results are
- * an odd multiple of 32 bytes apart, so that no two lanes of a quarter of a warp share a bank. Barriers separate
- * writing and reading of tile and fragments; a warp reads only its own results.
+ * results of the planes. A block that may not have that much makes the fragments of one run of sets after the other.
+ * Rows of tile and results are an odd multiple of 32 bytes apart, so that no two lanes of a quarter of a warp share a
+ * bank. Barriers separate writing and reading of tile and fragments; a warp reads only its own results.
  *
  * 16 bit: bytes of samples times limbs of weights, by falling powers of 256. Each power is summed in 32 bits
  * (at most 2 x 3969 x 255 x 128), the powers in 64 bits.
@@ -41,6 +41,7 @@ struct Layout {
   int pitch, left;       /* left: columns of the tile before x0, a multiple of 16 */
   int rows, tile_planes; /* of the tile: one, or as many as the group with most planes has */
   int sets;              /* of four rows of samples that meet an output */
+  int run;               /* sets whose fragments are in shared memory at a time */
   int row_bytes;         /* bytes of a row of weights */
   unsigned cut[2];       /* selectors of the two words of a part */
 };
@@ -58,16 +59,17 @@ raw_bytes (const Layout &l, int h)
   return (h * l.row_bytes + 15) & ~15;
 }
 
-/* Makes the fragments of a limb. The windows begin 4 PARTS - 1 columns before an output. */
+/* Makes the fragments of a limb for the run of sets that begins with `first_set`. The windows begin 4 PARTS - 1 columns
+ * before an output. */
 template<int PARTS> __device__ __forceinline__ void
-make_fragments (uint2 *fragments, const unsigned *raw, const Layout &l, int h, int ax, int thread)
+make_fragments (uint2 *fragments, const unsigned *raw, const Layout &l, int h, int ax, int first_set, int thread)
 {
   const int lane = thread & 31, t = lane & 3, down = lane >> 3, right = lane >> 2 & 1, words = l.row_bytes >> 2;
   const int start = ax - (4 * PARTS - 1) - right;
 
 #pragma unroll 2
-  for (int i = thread >> 5; i < l.sets * PARTS; i += warps) {
-    const int set = i / PARTS, row = 4 * set + t - down, first = start + 8 * (i - set * PARTS);
+  for (int i = thread >> 5; i < l.run * PARTS; i += warps) {
+    const int set = i / PARTS, row = 4 * (first_set + set) + t - down, first = start + 8 * (i - set * PARTS);
     const unsigned *taps = raw + min (max (row, 0), h - 1) * words;
     unsigned b[2];
 
@@ -139,10 +141,10 @@ add_set (int (*sum)[4], const SetWords<PARTS> &w, const uint2 *fragments, const 
       }
 }
 
-/* Adds the products of all kernel rows to two groups. sum[4 q + i]: four neighbours of group q, those of the lane's
+/* Adds the products of a run of sets to two groups. sum[4 q + i]: four neighbours of group q, those of the lane's
  * word i. The samples of the next set are loaded during the products. */
 template<int PARTS> __device__ __forceinline__ void
-add_products (int (*sum)[4], const uint8_t *samples, const Layout &l, const uint2 *fragments)
+add_products (int (*sum)[4], const uint8_t *samples, const Layout &l, int sets, const uint2 *fragments)
 {
   const unsigned cut[2] = { l.cut[0], l.cut[1] };
   SetWords<PARTS> w, next;
@@ -151,29 +153,12 @@ add_products (int (*sum)[4], const uint8_t *samples, const Layout &l, const uint
   load_set (samples + 4 * l.pitch, next);
   add_set<PARTS, true, false> (sum, w, fragments, cut);
 #pragma unroll 1
-  for (int r = 1; r < l.sets; r++) {
+  for (int r = 1; r < sets; r++) {
     w = next;
     load_set (samples + 4 * (r + 1) * l.pitch, next);
     add_set<PARTS, true, true> (sum, w, fragments + r * PARTS * 32, cut);
   }
-  add_set<PARTS, false, true> (sum, next, fragments + l.sets * PARTS * 32, cut);
-}
-
-/* Makes a limb's fragments in shared memory of the kernel's arguments; small ones hold the fragments themselves. The
- * caller must have a barrier before they are read. */
-template<int PARTS, int SIZE> __device__ __forceinline__ void
-stage_limb (const DenseWeights<SIZE> &weights, int limb, unsigned *raw, unsigned *fragments, const Layout &l,
-    const Work &work, int thread)
-{
-  const int vectors = SIZE == dense_large ? raw_bytes (l, work.h) / 16 : l.sets * PARTS * 16;
-
-  __syncthreads ();
-  for (int i = thread; i < vectors; i += threads)
-    ((uint4 *) raw)[i] = read_argument (&weights.bytes[limb * vectors + i]);
-  if (SIZE != dense_large)
-    return;
-  __syncthreads ();
-  make_fragments<PARTS> ((uint2 *) fragments, raw, l, work.h, work.ax, thread);
+  add_set<PARTS, false, true> (sum, next, fragments + sets * PARTS * 32, cut);
 }
 
 /* The parts of the block's dynamic shared memory. */
@@ -183,6 +168,23 @@ struct Shared {
   uint8_t *results;
 };
 
+/* Makes a limb's fragments for the run from `first_set` on in shared memory of the kernel's arguments; small ones hold
+ * the fragments themselves. The caller must have a barrier before they are read. */
+template<int PARTS, int SIZE> __device__ __forceinline__ void
+stage_limb (const DenseWeights<SIZE> &weights, int limb, int first_set, const Shared &s, const Layout &l,
+    const Work &work, int thread)
+{
+  const int vectors = SIZE == dense_large ? raw_bytes (l, work.h) / 16 : l.sets * PARTS * 16;
+
+  __syncthreads ();
+  for (int i = thread; i < vectors; i += threads)
+    ((uint4 *) s.raw)[i] = read_argument (&weights.bytes[limb * vectors + i]);
+  if (SIZE != dense_large)
+    return;
+  __syncthreads ();
+  make_fragments<PARTS> ((uint2 *) s.fragments, s.raw, l, work.h, work.ax, first_set, thread);
+}
+
 /* Returns the lane's samples of set 0 in a plane of the tile: row t of the warp's, from the vector on in which its
  * windows begin. */
 template<int PARTS> __device__ __forceinline__ const uint8_t *
@@ -191,6 +193,24 @@ samples_of (const Layout &l, const uint8_t *plane, int thread)
   const int row = 4 * groups * (thread >> 5) + (thread & 3), left = (4 * PARTS + 15) & ~15;
 
   return plane + row * l.pitch + l.left - left + 16 * (thread >> 2 & 7);
+}
+
+/* Adds the products of a limb and a plane of the tile. `staged`: the fragments of the first run are there. */
+template<int PARTS, int SIZE> __device__ __forceinline__ void
+add_limb (int (*sum)[4], const Work &work, const DenseWeights<SIZE> &weights, int limb, bool staged, const Layout &l,
+    const Shared &s, const uint8_t *plane, int thread)
+{
+  const uint8_t *samples = samples_of<PARTS> (l, plane, thread);
+
+#pragma unroll 1
+  for (int first = 0; first < l.sets; first += l.run) {
+    if (!staged || first > 0)
+      stage_limb<PARTS> (weights, limb, first, s, l, work, thread);
+    __pipeline_wait_prior (0);
+    __syncthreads ();
+    add_products<PARTS> (sum, samples + 4 * first * l.pitch, l, min (l.run, l.sets - first),
+        (const uint2 *) s.fragments + (thread & 31));
+  }
 }
 
 /* Fills the tile with `count` planes from plane p on. */
@@ -217,14 +237,12 @@ make_8bit (const Work &work, const Group &g, const DenseWeights<SIZE> &weights, 
   int sum[4 * groups][4] = { };
 
   for (int limb = work.limbs - 1; limb >= 0; limb--) {
-    if (work.limbs > 1 && (p > 0 || limb < work.limbs - 1))
-      stage_limb<PARTS> (weights, limb, s.raw, s.fragments, l, work, thread);
-    __pipeline_wait_prior (0);
-    __syncthreads ();
+    const bool first = p == 0 && limb == work.limbs - 1, only = work.limbs == 1 && l.run == l.sets;
+
 #pragma unroll
     for (int i = 0; i < 16 * groups; i++)
       sum[i / 4][i % 4] <<= 8;
-    add_products<PARTS> (sum, samples_of<PARTS> (l, plane, thread), l, (const uint2 *) s.fragments + lane);
+    add_limb<PARTS> (sum, work, weights, limb, first || only, l, s, plane, thread);
   }
   round_words<4 * groups, 2, true> (work.rounding, g.plane_chroma (p), sum, result,
       [&] (int i) { return centre + i / 4 * 4 * l.pitch + 4 * (i % 4); });
@@ -242,7 +260,7 @@ make_pixels (const Work &work, const Group &g, const DenseWeights<SIZE> &weights
   uint8_t *results = all_planes ? s.tile : s.results;
   unsigned result[4 * groups];
 
-  stage_limb<PARTS> (weights, work.limbs - 1, s.raw, s.fragments, l, work, thread);
+  stage_limb<PARTS> (weights, work.limbs - 1, 0, s, l, work, thread);
   griddep_wait ();
 #pragma unroll 1
   for (int p = 0; p < g.planes; p++) {
@@ -292,10 +310,7 @@ make_16bit (const Work &work, const Group &g, const DenseWeights<SIZE> &weights,
 
       if (limb < 0 || limb >= work.limbs)
         continue;
-      stage_limb<PARTS> (weights, limb, s.raw, s.fragments, l, work, thread);
-      __syncthreads ();
-      add_products<PARTS> (part, samples_of<PARTS> (l, s.tile + byte * plane_bytes, thread), l,
-          (const uint2 *) s.fragments + lane);
+      add_limb<PARTS> (part, work, weights, limb, false, l, s, s.tile + byte * plane_bytes, thread);
     }
 #pragma unroll
     for (int i = 0; i < 16 * groups; i++)
@@ -332,7 +347,7 @@ convolve_dense_kernel (const __grid_constant__ Work work, const __grid_constant_
   const Tile t = tile_of (work, g, memory, rows, l.pitch, l.rows, l.left, x0, y0, thread);
   unsigned *raw = (unsigned *) (memory + tile_bytes (l));
   unsigned *fragments = raw + (SIZE == dense_large ? raw_bytes (l, work.h) / 4 : 0);
-  const Shared s = { memory, raw, fragments, (uint8_t *) (fragments + l.sets * PARTS * 64) };
+  const Shared s = { memory, raw, fragments, (uint8_t *) (fragments + l.run * PARTS * 64) };
 
   if (WIDE || g.planes == 0)
     griddep_wait ();
@@ -365,7 +380,7 @@ shared_of (const Layout &l, const CfConvolution &c, const Variant &v, int planes
 {
   const int results = v.wide || l.tile_planes >= planes ? 0 : planes * tile_h * result_pitch;
 
-  return tile_bytes (l) + (v.size == dense_large ? raw_bytes (l, c.h) : 0) + l.sets * v.parts * 256 + results;
+  return tile_bytes (l) + (v.size == dense_large ? raw_bytes (l, c.h) : 0) + l.run * v.parts * 256 + results;
 }
 
 CfCode
@@ -392,9 +407,11 @@ convolve_dense_init (int max_shared, CfStatus *status)
 }
 
 CfCode
-convolve_dense_launch (Work *work, const CfConvolution &c, Operands *operands, cudaStream_t stream, CfStatus *status)
+convolve_dense_launch (Work *work, const CfConvolution &c, int max_shared, Operands *operands, cudaStream_t stream,
+    CfStatus *status)
 {
-  Layout l = { 0, 0, 0, c.bits > 8 ? 2 : 1, (c.h + 6) / 4, (c.w + 3) & ~3, { 0x4321, 0x6543 } };
+  const int sets = (c.h + 6) / 4;
+  Layout l = { 0, 0, 0, c.bits > 8 ? 2 : 1, sets, sets, (c.w + 3) & ~3, { 0x4321, 0x6543 } };
   const int reach = c.ax > c.w - 1 - c.ax ? c.ax : c.w - 1 - c.ax;
   const Variant *v = variants;
   int planes = 1;
@@ -412,6 +429,9 @@ convolve_dense_launch (Work *work, const CfConvolution &c, Operands *operands, c
     l.tile_planes = planes;
   if (shared_of (l, c, *v, planes) > four_blocks && !v->wide)
     l.tile_planes = 1;
+  /* with 64 KB, which every device has, windows of 63 x 63 take three runs */
+  for (int runs = 2; l.run > 1 && shared_of (l, c, *v, planes) > max_shared - fixed_shared; runs++)
+    l.run = (sets + runs - 1) / runs;
   return launch (work, c, l, *v, shared_of (l, c, *v, planes), operands, stream, status);
 }
 

@@ -189,8 +189,8 @@ void convolve_fill_quads (const CfConvolution &c, int words, int sets, int step,
 /* Each *_launch enqueues the filtering of a frame on `stream` and returns without waiting. It returns
  * CF_OK, or the error that CUDA returned for the launch. Those that take a Work * set its grid. */
 CfCode convolve_small_launch (Work *work, const SmallWeights &weights, cudaStream_t stream, CfStatus *status);
-CfCode convolve_dense_launch (Work *work, const CfConvolution &c, Operands *operands, cudaStream_t stream,
-    CfStatus *status);
+CfCode convolve_dense_launch (Work *work, const CfConvolution &c, int max_shared, Operands *operands,
+    cudaStream_t stream, CfStatus *status);
 /* Returns true if direct.cu can filter with `c`, rounded as in `k`, in planes of pixels of `step` samples. */
 bool convolve_direct_fits (const CfConvolution &c, const Rounding &k, int limbs, int step);
 /* Returns true if packed_rgb.cu can filter with `c`, rounded as in `k`. */

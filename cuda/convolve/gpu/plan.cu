@@ -545,7 +545,7 @@ convolve_enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfIma
       if (s->has_sparse && convolve_sparse_launch (&work, s->c, plan->context->max_shared, &s->operands, handle, &code,
               status))
         return code;
-      return convolve_dense_launch (&work, s->c, &s->operands, handle, status);
+      return convolve_dense_launch (&work, s->c, plan->context->max_shared, &s->operands, handle, status);
     case WIDE:
       return convolve_wide_launch (&work, s->wide, handle, status);
     case LONG:
