@@ -21,6 +21,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* Around the declarations of a header that C++ may include. */
 #ifdef __cplusplus
@@ -470,9 +472,25 @@ CfCode cf_fail_hung (int device, CfStatus *status);
  * driver too old, no device, a forked process). No driver is needed to ask. */
 int cf_gpu_count (CfStatus *status);
 CfCode cf_gpu_info (int device, CfGpuInfo *info, CfStatus *status);
-/* Returns CF_OK if kernels for `archs` (CfGpuState; "": any) run on the GPU. Machine code runs on the same major
- * capability with the same or a higher minor one; for newer GPUs the driver compiles the code of the last one in the
- * list. Else CF_UNSUPPORTED and a sentence. Any thread; asks nothing of the GPU. */
+#define CF_OLDEST_CAPABILITY 75
+
+/* Returns whether kernels for `archs` (CfGpuState; "": any) run on a GPU of capability 10 * major + minor. Machine code
+ * runs on the same major capability with the same or a higher minor one; for newer GPUs the driver compiles the code of
+ * the last one in the list. Here, for programs that do not link the library. */
+static inline bool
+cf_archs_run (const char *archs, int capability)
+{
+  bool runs = archs[0] == '\0';
+
+  for (const char *next = archs; next && !runs; next = strchr (next, ',')) {
+    const int arch = atoi (next += *next == ',');
+
+    runs = arch <= capability && (arch / 10 == capability / 10 || !strchr (next, ','));
+  }
+  return runs && capability >= CF_OLDEST_CAPABILITY;
+}
+
+/* Returns CF_OK if they run on the GPU, else CF_UNSUPPORTED and a sentence. Any thread; asks nothing of the GPU. */
 CfCode cf_gpu_check (const CfGpuInfo *info, const char *archs, CfStatus *status);
 
 /* CUDA context current in all functions below. */

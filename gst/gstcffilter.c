@@ -552,5 +552,7 @@ gst_cf_filter_class_setup (GstCfFilterClass *klass, const gchar *stem)
 {
   klass->filter = cf_filter_find (stem);
   g_return_if_fail (klass->filter != NULL);
+  /* For applications that deal elements to GPUs, without a question to the driver. */
+  gst_element_class_add_metadata (GST_ELEMENT_CLASS (klass), "cuda-archs", cf_gpu_state ().archs);
   gst_cf_filter_install_params (G_OBJECT_CLASS (klass), klass->filter);
 }

@@ -7,7 +7,6 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -312,18 +311,12 @@ CfCode
 cf_gpu_check (const CfGpuInfo *info, const char *archs, CfStatus *status)
 {
   const int capability = info->major * 10 + info->minor;
-  bool runs = archs[0] == '\0';
 
-  if (capability < 75)
+  if (cf_archs_run (archs, capability))
+    return CF_OK;
+  if (capability < CF_OLDEST_CAPABILITY)
     return cf_fail (status, CF_UNSUPPORTED, "%s has compute capability %d.%d; the kernels need 7.5 (Turing) or newer",
         info->name, info->major, info->minor);
-  for (const char *next = archs; next && !runs; next = strchr (next, ',')) {
-    const int arch = atoi (next += *next == ',');
-
-    runs = arch <= capability && (arch / 10 == info->major || !strchr (next, ','));
-  }
-  if (runs)
-    return CF_OK;
   return cf_fail (status, CF_UNSUPPORTED,
       "%s has compute capability %d.%d, and this build's kernels are for %s; build with -Dcuda-archs=%d,%s", info->name,
       info->major, info->minor, archs, capability, archs);

@@ -82,7 +82,7 @@ struct CfFilter {
 struct CfContext {
   CfBackend backend;
   int device; /* CUDA: the device of the current context */
-  int sms, major, minor;
+  int sms;
   int max_shared; /* CUDA: bytes of shared memory that a block may opt in to */
 };
 

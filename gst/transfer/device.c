@@ -49,8 +49,7 @@ typedef struct {
 
 static G_DEFINE_QUARK (gst-cf-chain-fence, fence)
 
-static gboolean
-device_hangs (gint device)
+        static gboolean device_hangs (gint device)
 {
   return device >= 0 && (cf_gpu_state ().hung >> MIN (device, 63) & 1);
 }

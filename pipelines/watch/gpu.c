@@ -5,18 +5,59 @@
  * with one of its own would fill it. The program itself links nothing of CUDA: the context travels in a GstContext. */
 #include "gpu.h"
 
+#include <cf.h>
+
 #include <gmodule.h>
 
 #define CUDA_CONTEXT "gst.cuda.context"
 #define MAX_GPUS 64
 
+/* The driver's attributes of a device (CUdevice_attribute). */
+enum { MAJOR = 75, MINOR = 76 };
+
 static guint n_gpus, cameras[MAX_GPUS];
+static gboolean unfit[MAX_GPUS];       /* the plugin's kernels do not run there */
 static GMutex lock;                    /* of `contexts` */
 static GstContext *contexts[MAX_GPUS]; /* for the life of the process: the GPU's memory is not freed for a reconnect */
 static GMutex opening[MAX_GPUS];       /* held while a GPU's first context is made */
 
+/* Returns for which GPUs the plugin's kernels were made: "75,90"; "": it has none, or there is no plugin. */
+static char *
+plugin_archs (void)
+{
+  g_autoptr (GstElementFactory) factory = gst_element_factory_find ("cudamedian");
+  const char *archs = factory ? gst_element_factory_get_metadata (factory, "cuda-archs") : NULL;
+
+  return g_strdup (archs ? archs : "");
+}
+
+/* Finds the GPUs that the kernels do not run on. */
+static void
+find_unfit (GModule *driver, GString *note)
+{
+  g_autofree char *archs = plugin_archs ();
+  int device, major, minor;
+  union {
+    gpointer symbol;
+    int (*get) (int *device, int number);
+    int (*attribute) (int *value, int which, int device);
+  } get, ask;
+
+  if (!g_module_symbol (driver, "cuDeviceGet", &get.symbol) ||
+      !g_module_symbol (driver, "cuDeviceGetAttribute", &ask.symbol))
+    return;
+  for (guint i = 0; i < n_gpus; i++) {
+    unfit[i] = get.get (&device, (int) i) == 0 && ask.attribute (&major, MAJOR, device) == 0 &&
+        ask.attribute (&minor, MINOR, device) == 0 && !cf_archs_run (archs, 10 * major + minor);
+    if (unfit[i])
+      g_string_append_printf (note,
+          "%sGPU %u gets no camera: it has compute capability %d.%d, and the plugin's kernels are for %s",
+          note->len ? "; " : "", i, major, minor, archs[0] ? archs : "7.5 and newer");
+  }
+}
+
 guint
-gpu_init (void)
+gpu_init (GString *note)
 {
   GModule *driver = g_module_open ("libcuda.so.1", G_MODULE_BIND_LAZY | G_MODULE_BIND_LOCAL);
   union {
@@ -31,6 +72,8 @@ gpu_init (void)
       !g_module_symbol (driver, "cuDeviceGetCount", &f.symbol) || f.count (&n) != 0)
     n = 0;
   n_gpus = (guint) CLAMP (n, 0, MAX_GPUS);
+  if (n_gpus > 0)
+    find_unfit (driver, note);
   return n_gpus;
 }
 
@@ -43,17 +86,18 @@ gpu_count (void)
 int
 gpu_take (int wanted)
 {
-  guint best = 0;
+  int best = -1;
 
-  if (n_gpus == 0 || wanted >= (int) n_gpus)
+  if (wanted >= (int) n_gpus)
     return -1;
-  for (guint i = 1; i < n_gpus; i++)
-    if (cameras[i] < cameras[best])
+  for (int i = 0; i < (int) n_gpus; i++)
+    if (!unfit[i] && (best < 0 || cameras[i] < cameras[best]))
       best = i;
   if (wanted >= 0)
-    best = (guint) wanted;
-  cameras[best]++;
-  return (int) best;
+    best = wanted;
+  if (best >= 0)
+    cameras[best]++;
+  return best;
 }
 
 void

@@ -7,11 +7,12 @@
 
 #include <gst/gst.h>
 
-/* Asks the driver for the number of GPUs, 0 where there is no driver. Call it before threads start. */
-guint gpu_init (void);
+/* Asks the driver for the number of GPUs, 0 where there is no driver. Writes to `note` which ones get no camera because
+ * the plugin has no kernels for them. Call it before threads start. */
+guint gpu_init (GString *note);
 guint gpu_count (void);
-/* Returns the GPU for a camera: `wanted`, or for -1 the one with the fewest cameras; -1 where there is none. Main
- * thread; gpu_release () gives it back. */
+/* Returns the GPU for a camera: `wanted`, or for -1 the one with the fewest cameras among those that the plugin has
+ * kernels for; -1 where there is none. Main thread; gpu_release () gives it back. */
 int gpu_take (int wanted);
 void gpu_release (int gpu);
 /* Sets the GPU of the line's elements whose cuda-device-id is -1, and makes the pipeline's bus answer their questions

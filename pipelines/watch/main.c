@@ -242,13 +242,15 @@ open_doors (Watch *watch, const Config *config, GString *wrong)
 static int
 run (Config *config)
 {
-  g_autoptr (GString) wrong = g_string_new (NULL);
+  g_autoptr (GString) wrong = g_string_new (NULL), note = g_string_new (NULL);
   Watch watch = { .loop = g_main_loop_new (NULL, FALSE), .config = config };
   JsonObject *event;
 
   signal (SIGPIPE, SIG_IGN);
   signal (SIGTTIN, SIG_IGN); /* started in the background of a terminal: it reads nothing then */
-  gpu_init ();
+  gpu_init (note);
+  if (note->len)
+    complain ("%s", note->str);
   if (!secrets_load (config->secrets, wrong) || !open_doors (&watch, config, wrong)) {
     complain ("%s", wrong->str);
     client_stop_listening ();

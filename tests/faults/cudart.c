@@ -536,8 +536,9 @@ kernels (void)
   CHECK (strcmp (cf_gpu_state ().archs, CF_ARCHS) == 0);
   rt.major = 8;
   CHECK (!cf_context_new (CF_BACKEND_CUDA, &status) && status.code == CF_UNSUPPORTED && status.cuda == 0);
-  CHECK (strcmp (status.message, "fake has compute capability 8.0, and this build's kernels are for 75,86; build with "
-                                 "-Dcuda-archs=80,75,86") == 0);
+  CHECK (strcmp (status.message,
+             "fake has compute capability 8.0, and this build's kernels are for 75,86; build with "
+             "-Dcuda-archs=80,75,86") == 0);
   rt.major = 9;
 }
 

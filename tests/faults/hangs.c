@@ -38,7 +38,8 @@ start_later (gint in_flight)
   calls = fake.calls;
   start (&second, "auto", -1, in_flight);
   push_frames (&second, 3);
-  check_gpu_error (&second, "GPU 0 hangs: an earlier frame of this process was not finished in time; last kernel "
+  check_gpu_error (&second,
+      "GPU 0 hangs: an earlier frame of this process was not finished in time; last kernel "
       "launched: " FAKE_KERNEL);
   faults_check (on_gpu (&second) == 0 && second.came == 3, "an element starts on a GPU that hangs");
   for (int i = calls; i < fake.calls; i++)
@@ -92,7 +93,8 @@ already_there (int what, gint in_flight)
     faults_check (stat_of (other.element, "frames-gpu") == 2, "an element uses a GPU that another one hangs");
   gst_element_set_state (other.element, GST_STATE_READY);
   faults_check (stat_of (other.element, "abandoned") > 0, "what is not freed is not counted");
-  stop (&other, 0, what < 4, "GPU 0 hangs: an earlier frame of this process was not finished in time; last kernel "
+  stop (&other, 0, what < 4,
+      "GPU 0 hangs: an earlier frame of this process was not finished in time; last kernel "
       "launched: " FAKE_KERNEL);
   stop (&first, 0, 1, "did not finish a frame");
   faults_check (cf_gpu_state ().hung != 0, "the GPU does not hang any more");

@@ -48,7 +48,7 @@ typedef struct {
   gint other_errors;                   /* of its neighbours */
   gint injected;                       /* -1: failed, 1: launched */
   gdouble first_ms, longest_ms, stop_ms;
-  gchar *digest, *gpu_error;           /* the stats' field, at the end */
+  gchar *digest, *gpu_error; /* the stats' field, at the end */
 } Run;
 
 static gboolean

@@ -2,8 +2,8 @@
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * fake-driver.c: NVIDIA's libcuda and libnvidia-ml as far as cf-diagnose asks them, with answers of the environment:
- * FAKE_INIT=0 FAKE_DRIVER=12020 FAKE_DEVICES=1 FAKE_CAPABILITY=89 FAKE_MODE=0 FAKE_WATCHDOG=0, FAKE_NVML=0 FAKE_MIG=0
- * FAKE_INSTANCES=0. */
+ * FAKE_INIT=0 FAKE_DRIVER=12020 FAKE_DEVICES=1 FAKE_CAPABILITY=89 FAKE_OLD=-1 (the number of a device of capability
+ * 6.1) FAKE_MODE=0 FAKE_WATCHDOG=0, FAKE_NVML=0 FAKE_MIG=0 FAKE_INSTANCES=0. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,9 +73,8 @@ cuDeviceTotalMem_v2 (size_t *bytes, int device)
 int
 cuDeviceGetAttribute (int *value, int attribute, int device)
 {
-  int capability = answer ("FAKE_CAPABILITY", 89);
+  int capability = device == answer ("FAKE_OLD", -1) ? 61 : answer ("FAKE_CAPABILITY", 89);
 
-  (void) device;
   switch (attribute) {
     case 17:
       *value = answer ("FAKE_WATCHDOG", 0);

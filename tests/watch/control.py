@@ -477,6 +477,14 @@ def gpus(folder):
         watch.wait('back', 'one')
         expect(each() == [2, 2, 3] and dealt()['one'] == 1, dealt())
         watch.end()
+    # One that the kernels do not run on gets none but those that name it.
+    cameras.pop('none')
+    with Watch({'cameras': cameras}, folder, env | {'FAKE_OLD': '1'}) as watch:
+        for name in cameras:
+            watch.wait('started', name)
+        expect(each() == [1, 3, 3] and dealt()['one'] == 1, dealt())
+        expect('GPU 1 gets no camera' in watch.stderr(), watch.stderr())
+        watch.end()
 
 
 def terminal(folder):

@@ -139,9 +139,9 @@ sum_samples (const Cells &c, int x0, int n, int y0, int y1, int lane)
  *
  * The parts of a cell meet in one atomic addition each of their sum and, in the upper 16 bits, of 1. So what the
  * addition returns shows a part that it is the last one, and the sum of all: that part's warp writes the mean and
- * clears the sum for the next frame, when no other warp touches it any more. So the word is a sum and a gate, and no
- * warp waits at it: a part may be as late as it likes, it is the last one then. A sum has at most 2^28 samples of 16 bits,
- * and a cell at most 16384 parts. A part's sum fits 32 bits: it has up to 4096 samples, or one row.
+ * clears the sum for the next frame, when no other warp touches it any more. So the word is a sum and a gate, but no
+ * warp waits at it: a part may be as late as it likes, it is the last one then. A sum has at most 2^28 samples of
+ * 16 bits, and a cell at most 16384 parts. A part's sum fits 32 bits: it has up to 4096 samples, or one row.
  *
  * Bound by the latency of loads, of which each lane has 8 under way. */
 __global__ void __launch_bounds__ (32 * warps)

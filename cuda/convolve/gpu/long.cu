@@ -178,7 +178,7 @@ sum_columns (const unsigned *t, const unsigned *col, int h, float *sum)
 {
 #pragma unroll 1
   for (int b = 0; b < column_steps<true> (h); b++) {
-    float w[24];
+    alignas (16) float w[24];
 
 #pragma unroll
     for (int i = 0; i < 6; i++)
@@ -199,7 +199,7 @@ sum_columns (const unsigned *t, const unsigned *col, int h, unsigned long long *
 {
 #pragma unroll 1
   for (int b = 0; b < column_steps<false> (h); b++) {
-    unsigned w[16];
+    alignas (16) unsigned w[16];
 
 #pragma unroll
     for (int i = 0; i < 4; i++)

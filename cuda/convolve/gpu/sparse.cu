@@ -470,7 +470,6 @@ consume_tile (const Work &work, const Group &g, const Layout &l, Ring &ring, con
   for (int p = 0; p < g.planes; p++, ring.next ()) {
     int sum[product_sums] = { };
 
-    sleep_ns (ring.late);
     ring.wait_full ();
     add_products (sum, work, l, operands, ring.at (), positions);
     if (lane == 0 && !needs_samples)

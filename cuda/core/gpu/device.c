@@ -237,8 +237,6 @@ context_init (CfContext *context, CfStatus *status)
   if (code != CF_OK)
     return code;
   context->sms = attribute (cudaDevAttrMultiProcessorCount, context->device);
-  context->major = attribute (cudaDevAttrComputeCapabilityMajor, context->device);
-  context->minor = attribute (cudaDevAttrComputeCapabilityMinor, context->device);
   context->max_shared = attribute (cudaDevAttrMaxSharedMemoryPerBlockOptin, context->device);
   return CF_OK;
 }
