@@ -42,6 +42,7 @@ bench_tile_measure (BenchTile *t)
   cudaFuncAttributes attributes;
 
   if (cudaFuncGetAttributes (&attributes, t->kernel) != cudaSuccess
+      || attributes.ptxVersion < CF_MEDIAN_LARGE_ARCH /* it has no body */
       || cudaFuncSetAttribute (t->kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, t->shared) != cudaSuccess
       || cudaOccupancyMaxActiveBlocksPerMultiprocessor (&t->blocks, t->kernel, 32 * t->rows, (size_t) t->shared)
           != cudaSuccess)
