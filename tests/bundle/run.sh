@@ -550,7 +550,7 @@ case $what in
   bench) bench "$@" ;;
   framepath) framepath "$@" ;;
   trace) trace ;;
-  all) tests; trace; sanitize; fault; soak ;;
+  all) tests; crowd; trace; sanitize; fault; soak ;;
   exec) in_bundle "$@"; exit ;;
   --version) in_bundle cf-diagnose --version | sed 's/^cf-diagnose/run.sh/'; exit ;;
   *) sed -n '5,13p' "${BASH_SOURCE[0]}" | sed 's/^# \{0,1\}//' >&2; exit 2 ;;
