@@ -5,6 +5,7 @@
  * strengths do not depend on its version. */
 #include "gstcfmask.h"
 
+#include <gst/gst.h>
 #include <string.h>
 #ifdef HAVE_GDK_PIXBUF
 #include <gdk-pixbuf/gdk-pixbuf.h>
@@ -32,30 +33,89 @@ mask_of (const GdkPixbuf *picture)
   return g_bytes_new_take (mask, size);
 }
 
-/* Returns whether a file ends before its picture does, in the formats of which GdkPixbuf returns what there is, without
- * an error: the rest would be black, or gray, and stay unfiltered. A file that cannot be read is left to GdkPixbuf. */
+/* Returns whether the marker that ends the picture, ff d9, comes where markers stand: headers are skipped, since a table
+ * or a small picture in them may have these bytes. Samples have ff only before 00 and before the markers d0 to d7. */
 static gboolean
-is_cut (const gchar *path, const GdkPixbufFormat *format)
+jpeg_is_whole (const guint8 *data, gsize size)
 {
-  g_autofree gchar *name = gdk_pixbuf_format_get_name ((GdkPixbufFormat *) format), *data = NULL;
-  const gboolean jpeg = strcmp (name, "jpeg") == 0, bmp = strcmp (name, "bmp") == 0;
-  gsize size;
-  guint8 *end;
-  guint32 word;
+  gsize at = 2; /* behind the marker that begins the file */
 
-  if ((!jpeg && !bmp && strcmp (name, "gif") != 0) || !g_file_get_contents (path, &data, &size, NULL) || size < 6)
-    return FALSE;
-  if (bmp) { /* behind two bytes, the size of the file */
-    memcpy (&word, data + 2, sizeof word);
-    return size < GUINT32_FROM_LE (word);
+  while (at + 1 < size) {
+    const guint8 marker = data[at + 1];
+
+    if (data[at] != 0xff || marker == 0xff)
+      at++;
+    else if (marker == 0xd9)
+      return TRUE;
+    else if (marker <= 1 || (marker >= 0xd0 && marker <= 0xd8))
+      at += 2;
+    else if (at + 3 < size)
+      at += 2 + (gsize) GST_READ_UINT16_BE (data + at + 2);
+    else
+      break;
   }
-  end = (guint8 *) data + size - 2;
-  if (!jpeg)
-    return end[0] != 0 || end[1] != 0x3b;
-  /* The last scan begins with ff da, and does not have ff d9, the end of the picture, in its samples. */
-  while (end > (guint8 *) data && (end[0] != 0xff || (end[1] != 0xd9 && end[1] != 0xda)))
-    end--;
-  return end[0] != 0xff || end[1] != 0xd9;
+  return FALSE;
+}
+
+/* The file's size is in its header, and follows from the picture's size unless that is compressed. */
+static gboolean
+bmp_is_whole (const guint8 *data, gsize size, gint width, gint height)
+{
+  guint64 named, begin, pitch;
+  gboolean old, compressed;
+
+  if (size < 34)
+    return FALSE;
+  named = GST_READ_UINT32_LE (data + 2);
+  begin = GST_READ_UINT32_LE (data + 10);
+  old = GST_READ_UINT32_LE (data + 14) == 12;
+  compressed = !old && (GST_READ_UINT32_LE (data + 30) == 1 || GST_READ_UINT32_LE (data + 30) == 2);
+  pitch = ((guint64) width * GST_READ_UINT16_LE (data + (old ? 24 : 28)) + 31) / 32 * 4;
+  return size >= named && (compressed ? named > begin : size >= begin + pitch * (guint64) height);
+}
+
+/* Fails for a file that was copied in part only. For some formats GdkPixbuf reports that; for JPEG, BMP and GIF it fills
+ * the rest with black or gray, which would stay unfiltered. All other formats are refused, because they may do so, too. */
+static gboolean
+is_whole (const gchar *path, const GdkPixbufFormat *format, gint width, gint height, CfStatus *status)
+{
+  static const gchar *const safe[] = { "png", "tiff", "pnm", "tga", "xpm", "svg", NULL };
+  g_autofree gchar *name = gdk_pixbuf_format_get_name ((GdkPixbufFormat *) format), *data = NULL;
+  const gboolean jpeg = g_str_equal (name, "jpeg"), bmp = g_str_equal (name, "bmp");
+  const guint8 *bytes;
+  gboolean whole;
+  gsize size;
+
+  if (g_strv_contains (safe, name))
+    return TRUE;
+  if (!jpeg && !bmp && !g_str_equal (name, "gif")) {
+    cf_fail (status, CF_BAD_VALUE,
+        "mask: the picture has the format %s; use PNG, JPEG, TIFF, BMP, GIF, PNM, TGA, XPM "
+        "or SVG, of which it can be seen whether the file is whole",
+        name);
+    return FALSE;
+  }
+  whole = g_file_get_contents (path, &data, &size, NULL) && size > 2;
+  bytes = (const guint8 *) data;
+  if (whole)
+    whole = jpeg ? jpeg_is_whole (bytes, size)
+        : bmp    ? bmp_is_whole (bytes, size, width, height)
+                 : bytes[size - 2] == 0 && bytes[size - 1] == 0x3b;
+  if (!whole)
+    cf_fail (status, CF_BAD_VALUE, "mask: the file ends before the picture does; copy it again");
+  return whole;
+}
+
+static gboolean
+is_small (gint width, gint height, CfStatus *status)
+{
+  if ((gint64) width * height <= GST_CF_MASK_PIXELS)
+    return TRUE;
+  cf_fail (status, CF_BAD_VALUE,
+      "mask: the picture has %d x %d pixels; it may have %d in all, as many as 8192 x 4096. "
+      "Masks are scaled to the frame, so a smaller one does",
+      width, height, GST_CF_MASK_PIXELS);
+  return FALSE;
 }
 
 GBytes *
@@ -67,17 +127,14 @@ gst_cf_mask_read (const gchar *path, CfStatus *status)
   GdkPixbuf *picture;
   gint width, height;
 
+  if (g_file_test (path, G_FILE_TEST_EXISTS) && !g_file_test (path, G_FILE_TEST_IS_REGULAR)) { /* a pipe would block */
+    cf_fail (status, CF_BAD_VALUE, "mask: this is not a regular file; name a picture, such as doors.png");
+    return NULL;
+  }
   /* The size first: a large picture is not decoded only to be refused. */
   format = gdk_pixbuf_get_file_info (path, &width, &height);
-  if (format && (width > CF_MAX_SIZE || height > CF_MAX_SIZE)) {
-    cf_fail (status, CF_BAD_VALUE, "mask: the picture has %d x %d pixels; it may have %d x %d", width, height,
-        CF_MAX_SIZE, CF_MAX_SIZE);
+  if (format && (!is_small (width, height, status) || !is_whole (path, format, width, height, status)))
     return NULL;
-  }
-  if (format && is_cut (path, format)) {
-    cf_fail (status, CF_BAD_VALUE, "mask: the file ends before the picture does");
-    return NULL;
-  }
   picture = gdk_pixbuf_new_from_file (path, &error);
   if (!picture) {
     gchar *reason = g_utf8_make_valid (error->message, (gssize) MIN (strlen (error->message), 150));
@@ -87,10 +144,13 @@ gst_cf_mask_read (const gchar *path, CfStatus *status)
     g_error_free (error);
     return NULL;
   }
-  if (gdk_pixbuf_get_width (picture) <= CF_MAX_SIZE && gdk_pixbuf_get_height (picture) <= CF_MAX_SIZE)
+  if (format && is_small (gdk_pixbuf_get_width (picture), gdk_pixbuf_get_height (picture), status)) {
     mask = mask_of (picture);
-  if (!mask)
-    cf_fail (status, CF_NO_MEMORY, "mask: there is no memory for the picture");
+    if (!mask)
+      cf_fail (status, CF_NO_MEMORY, "mask: there is no memory for the picture");
+  } else if (!format) {
+    cf_fail (status, CF_BAD_VALUE, "mask: the file changed while it was read; set the mask again");
+  }
   g_object_unref (picture);
   return mask;
 }

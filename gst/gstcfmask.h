@@ -11,14 +11,18 @@
 
 G_BEGIN_DECLS
 
+/* The most pixels of a picture. Each takes 5 bytes while it is read: 168 MB. */
+#define GST_CF_MASK_PIXELS (8192 * 4096)
+
 typedef struct {
-  gint width, height; /* 1..CF_MAX_SIZE */
-  guint8 strength[];  /* row by row */
+  gint width, height;
+  guint8 strength[]; /* row by row */
 } GstCfMask;
 
 /* Returns the mask of the picture at `path`, a GstCfMask. The strength of a pixel is its luminance,
  * (77 R + 150 G + 29 B + 128) / 256 rounded down; alpha does not count. Returns NULL with a status that names the
- * property if the file cannot be read, or in a build without GdkPixbuf. May wait for the disk. */
+ * property if the file cannot be read, is not whole or too large, or in a build without GdkPixbuf. May wait for the
+ * disk. */
 GBytes *gst_cf_mask_read (const gchar *path, CfStatus *status);
 
 /* Scales a mask to `width` x `height` strengths at `to`. The pixel (x, y) takes the strengths around the point

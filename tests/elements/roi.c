@@ -11,6 +11,7 @@
 #include <gdk-pixbuf/gdk-pixbuf.h>
 #endif
 #include <string.h>
+#include <sys/stat.h>
 
 void
 open_fixture (Fixture *f)
@@ -437,43 +438,96 @@ gif_file (void)
   return path;
 }
 
-/* A mask of which the last part is missing is not one whose last part is black. */
+/* Sets the mask to the first `size` bytes of a picture, at `path`, which must be refused. */
+static void
+expect_cut (Fixture *f, const gchar *path, const gchar *data, gsize size)
+{
+  fail_unless (g_file_set_contents (path, data, (gssize) size, NULL));
+  set_value (f->element, "mask", path);
+  expect_warning (f->element, "mask", "the whole frame is filtered");
+  expect_value (f->element, "mask", NULL);
+}
+
+static void
+expect_whole (Fixture *f, const gchar *path, const gchar *data, gsize size)
+{
+  fail_unless (g_file_set_contents (path, data, (gssize) size, NULL));
+  set_value (f->element, "mask", path);
+  expect_value (f->element, "mask", path);
+  set_value (f->element, "mask", NULL);
+}
+
+/* A JPEG file may go on behind its picture, and its headers may hold the bytes that end one. */
+static void
+try_more_of_a_jpeg (Fixture *f, const gchar *path, const gchar *data, gsize size)
+{
+  static const gchar comment[] = "\xff\xfe\0\6\xff\xd9\xff\xd9";
+  const gsize n = sizeof comment - 1;
+  gchar *longer = g_malloc0 (size + 9), *commented = g_malloc (size + n);
+
+  memcpy (longer, data, size);
+  expect_whole (f, path, longer, size + 9);
+  memcpy (commented, data, 2);
+  memcpy (commented + 2, comment, n);
+  memcpy (commented + 2 + n, data + 2, size - 2);
+  expect_whole (f, path, commented, size + n);
+  for (gsize at = 4; at < size + n; at++)
+    expect_cut (f, path, commented, at);
+  g_free (commented);
+  g_free (longer);
+}
+
+/* A mask of which the last part is missing is not one whose last part is black, wherever the file ends. */
 GST_START_TEST (mask_is_cut)
 {
   static const gchar *const formats[] = { "png", "jpeg", "bmp", "tiff", "gif" };
-  guint8 rgb[64 * 64 * 3];
+  guint8 rgb[16 * 16 * 3];
   Fixture f;
 
   for (guint i = 0; i < sizeof rgb; i++)
     rgb[i] = (guint8) (255 - i * 151 % 64);
   open_fixture (&f);
   for (gsize i = reads_pictures (&f) ? 0 : G_N_ELEMENTS (formats); i < G_N_ELEMENTS (formats); i++) {
-    const gboolean gif = strcmp (formats[i], "gif") == 0;
-    gchar *path = gif ? gif_file () : picture_file (formats[i], 64, 64, rgb), *data;
+    gchar *path = strcmp (formats[i], "gif") == 0 ? gif_file () : picture_file (formats[i], 16, 16, rgb), *data;
     gsize size;
 
-    set_value (f.element, "mask", path);
-    expect_value (f.element, "mask", path);
-    set_value (f.element, "mask", NULL);
     fail_unless (g_file_get_contents (path, &data, &size, NULL));
-    if (strcmp (formats[i], "jpeg") == 0) { /* more may follow */
-      gchar *longer = g_malloc0 (size + 9);
-
-      memcpy (longer, data, size);
-      fail_unless (g_file_set_contents (path, longer, (gssize) size + 9, NULL));
-      set_value (f.element, "mask", path);
-      expect_value (f.element, "mask", path);
-      set_value (f.element, "mask", NULL);
-      g_free (longer);
-    }
-    fail_unless (g_file_set_contents (path, data, (gssize) (gif ? size - 4 : size * 3 / 4), NULL));
-    set_value (f.element, "mask", path);
-    expect_warning (f.element, "mask", "the whole frame is filtered");
-    expect_value (f.element, "mask", NULL);
+    expect_whole (&f, path, data, size);
+    for (gsize at = 1; at < size; at++)
+      expect_cut (&f, path, data, at);
     expect (&f, gst_buffer_new (), "all");
+    if (strcmp (formats[i], "jpeg") == 0)
+      try_more_of_a_jpeg (&f, path, data, size);
     set_value (f.element, "mask", NULL);
     g_free (data);
     free_value (path, TRUE);
+  }
+  close_fixture (&f);
+}
+GST_END_TEST
+
+/* What is refused before it is decoded. */
+GST_START_TEST (mask_is_refused)
+{
+  static const guint8 white[3] = { 255, 255, 255 };
+  Fixture f;
+
+  open_fixture (&f);
+  if (reads_pictures (&f)) {
+    gchar *icon = picture_file ("ico", 1, 1, white), *large = temporary_file ("P5 16384 16384 255\n"),
+          *pipe = temporary_file ("");
+
+    set_value (f.element, "mask", icon);
+    expect_warning (f.element, "mask", "format ico; use PNG");
+    set_value (f.element, "mask", large);
+    expect_warning (f.element, "mask", "16384 x 16384 pixels; it may have 33554432 in all");
+    fail_unless (g_unlink (pipe) == 0 && mkfifo (pipe, 0600) == 0);
+    set_value (f.element, "mask", pipe);
+    expect_warning (f.element, "mask", "not a regular file");
+    expect (&f, gst_buffer_new (), "all");
+    free_value (icon, TRUE);
+    free_value (large, TRUE);
+    free_value (pipe, TRUE);
   }
   close_fixture (&f);
 }
@@ -497,6 +551,7 @@ main (int argc, char **argv)
   tcase_add_test (tests, mask_values);
   tcase_add_test (tests, mask_vanishes);
   tcase_add_test (tests, mask_is_cut);
+  tcase_add_test (tests, mask_is_refused);
   add_meta_tests (tests);
   return run_suite (argc, argv, "roi", tests, FALSE);
 }
