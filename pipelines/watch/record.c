@@ -129,6 +129,7 @@ recorder_packet (GstBuffer *buffer, GstCaps *caps, gint64 wall, gpointer data)
   look_for_change (recorder, buffer, caps);
   packet = ring_add (&recorder->ring, buffer, wall);
   if (!packet) {
+    recorder->dropped += recorder->wanted;
     key_wanted = TRUE;
   } else {
     if (recorder->live)

@@ -23,9 +23,13 @@ struct Run {
   CameraSettings *settings;
   GstElement *pipeline, *head, *filter;
   RunQueue input, encode; /* encode.queue NULL: nothing is encoded */
-  GstClockTime stamped;   /* what the last frame without a time was given; of the source's thread */
   GstBus *bus;
   int gpu;
+
+  /* The frames' running times; of the source's thread. */
+  GstClockTime stamped; /* the last one, NONE: there was none */
+  GstClockTime shift;   /* what is added to the source's own */
+  guint standing;       /* so many frames in a row had one that was not later than the last one */
 
   /* Written by streaming threads. */
   _Atomic guint64 frames;

@@ -185,6 +185,39 @@ def region_events(folder):
         expect(times == sorted(times), times)
 
 
+# Milliseconds of frame N: two frames share a time; all do; the clock of the source is set back.
+TIMES = {'pairs': '100+floor(N/2)*80', 'frozen': '100', 'back': 'if(lt(N,25),3000,100)+N*40'}
+
+
+def times(folder):
+    """Frames whose times do not rise: each of them is recorded, at about the speed of the source."""
+    need('ffmpeg', 'ffprobe')
+    quiet = ['ffmpeg', '-v', 'error', '-i']
+    base = os.path.join(folder, 'base.mkv')
+    subprocess.run(['gst-launch-1.0', '-q', 'videotestsrc', 'num-buffers=50', '!', 'video/x-raw,width=160,height=120,'
+                    'framerate=25/1', '!', 'jpegenc', '!', 'matroskamux', '!', 'filesink', f'location={base}'],
+                   check=True, timeout=SECONDS)
+    files = {name: os.path.join(folder, name + '.mkv') for name in TIMES}
+    for name, path in files.items():
+        escaped = TIMES[name].replace(',', r'\,')
+        subprocess.run([*quiet, base, '-c', 'copy', '-bsf:v', f'setts=pts={escaped}:dts=N', path], check=True,
+                       timeout=SECONDS)
+    # What an AVI has whose B-frames share a packet with the frame behind them.
+    files['packed'] = os.path.join(folder, 'packed.avi')
+    subprocess.run([*quiet, base, '-c:v', 'mpeg4', '-bf', '2', '-vtag', 'XVID', files['packed']], check=True,
+                   timeout=SECONDS)
+    rec = os.path.join(folder, 'rec')
+    cameras = {name: {'source': path, 'record': {'folder': rec}} for name, path in files.items()}
+    with Watch({'cameras': cameras}, folder) as watch:
+        for name in cameras:
+            expect(watch.wait('ended', name, after={'seq': 0})['frames'] == 50, name)
+        watch.end()
+        for name in cameras:
+            piece, = pieces_of(watch, name)
+            seconds, frames, *_, step = probe(piece['file'])
+            expect(frames == 50 and 1.5 < seconds < 2.5 and step < 0.13, (name, frames, seconds, step))
+
+
 def disks(folder):
     """A folder that cannot be made: the camera goes on, and the recording begins when it can be."""
     with open(os.path.join(folder, 'rec'), 'w', encoding='utf-8'):
@@ -269,4 +302,4 @@ def full(folder):
 
 
 if __name__ == '__main__':
-    sys.exit(main(always, motion, what_moves, by_elements, regions, region_events, disks, keeps, crash, full))
+    sys.exit(main(always, motion, what_moves, by_elements, regions, region_events, times, disks, keeps, crash, full))
