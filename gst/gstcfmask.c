@@ -33,8 +33,8 @@ mask_of (const GdkPixbuf *picture)
   return g_bytes_new_take (mask, size);
 }
 
-/* Returns whether the marker that ends the picture, ff d9, comes where markers stand: headers are skipped, since a table
- * or a small picture in them may have these bytes. Samples have ff only before 00 and before the markers d0 to d7. */
+/* Returns whether the marker that ends the picture, ff d9, comes where markers stand. Headers are skipped, since a
+ * table or a small picture in them may have these bytes. Samples have ff only before 00 and the markers d0 to d7. */
 static gboolean
 jpeg_is_whole (const guint8 *data, gsize size)
 {
@@ -74,8 +74,9 @@ bmp_is_whole (const guint8 *data, gsize size, gint width, gint height)
   return size >= named && (compressed ? named > begin : size >= begin + pitch * (guint64) height);
 }
 
-/* Fails for a file that was copied in part only. For some formats GdkPixbuf reports that; for JPEG, BMP and GIF it fills
- * the rest with black or gray, which would stay unfiltered. All other formats are refused, because they may do so, too. */
+/* Fails for a file that was copied in part only. For some formats GdkPixbuf reports that; for JPEG, BMP and GIF it
+ * fills the rest with black or gray, which would stay unfiltered. All other formats are refused: they may do so, too.
+ */
 static gboolean
 is_whole (const gchar *path, const GdkPixbufFormat *format, gint width, gint height, CfStatus *status)
 {
