@@ -446,7 +446,8 @@ def gpus(folder):
     if not os.path.exists(driver):
         raise Skip(f'{driver} is not built')
     shutil.copy(driver, os.path.join(folder, 'libcuda.so.1'))
-    env = {'LD_LIBRARY_PATH': folder, 'FAKE_DEVICES': '3', 'GST_REGISTRY_UPDATE': 'no'}
+    # Of a capability that kernels for any other run on.
+    env = {'LD_LIBRARY_PATH': folder, 'FAKE_DEVICES': '3', 'FAKE_CAPABILITY': '120', 'GST_REGISTRY_UPDATE': 'no'}
     cameras = {f'cam{n}': small() for n in range(6)}
     cameras['one'] = small(gpu=1, filter='cudamedian backend=cpu')
     cameras['none'] = small(gpu=3)
