@@ -187,24 +187,6 @@ reader_clear (Reader *reader)
   g_object_unref (reader->parser);
 }
 
-gboolean
-json_is_deep (const char *text, gssize length)
-{
-  gboolean quoted = FALSE;
-  int depth = 0;
-
-  for (gssize i = 0; (length < 0 || i < length) && text[i]; i++)
-    if (quoted && text[i] == '\\' && text[i + 1])
-      i++;
-    else if (text[i] == '"')
-      quoted = !quoted;
-    else if (!quoted && (text[i] == '[' || text[i] == '{') && ++depth > MAX_DEPTH)
-      return TRUE;
-    else if (!quoted && (text[i] == ']' || text[i] == '}'))
-      depth--;
-  return FALSE;
-}
-
 /* Returns how many bytes belong together where the text begins: a comment of C or text in quotes, also single ones, as
  * json-glib takes them, a word, a number, or one character. */
 static gsize
@@ -218,13 +200,35 @@ token_length (const char *text)
   }
   if (*text == '"' || *text == '\'') {
     for (; *end && *end != *text; end++)
-      end += *end == '\\' && end[1];
+      end += *text == '"' && *end == '\\' && end[1]; /* in single quotes \\ is a character like others */
     return (gsize) (end + (*end != '\0') - text);
   }
   if (g_ascii_isalnum (*text))
     while (g_ascii_isalnum (*end) || *end == '.' || (strchr ("eE", end[-1]) && strchr ("+-", *end) && *end))
       end++;
   return (gsize) (end - text);
+}
+
+const char *
+json_trouble (const char *text, guint *line)
+{
+  guint depth = 0;
+  gboolean closed = FALSE;
+
+  *line = 1;
+  for (gsize n; *text; text += n) {
+    n = token_length (text);
+    if (closed && !g_ascii_isspace (*text) && !g_str_has_prefix (text, "/*"))
+      return "something is behind the } of the object";
+    depth += *text == '{' || *text == '[';
+    if (depth > MAX_DEPTH)
+      return "its brackets are nested deeper than " G_STRINGIFY (MAX_DEPTH);
+    if (*text == '}' || *text == ']')
+      closed = depth == 0 || --depth == 0;
+    for (gsize i = 0; i < n; i++)
+      *line += text[i] == '\n';
+  }
+  return NULL;
 }
 
 /* Returns what is wrong with a number that json-glib takes for another one, or NULL. */
@@ -240,33 +244,31 @@ check_number (const char *token, gsize n)
   return NULL;
 }
 
-/* Finds what json-glib, which has parsed the text, did not read as it stands there: 010 is 8 for it, larger numbers
- * than 64 bits can have become others, and what comes behind the object is nothing. Returns FALSE after a fault. */
+/* Adds a fault of a line. Returns FALSE. */
 static gboolean
-check_literally (Reader *reader, const char *text)
+add_fault (Reader *reader, guint line, const char *what)
 {
-  g_autofree char *what = NULL;
-  guint line = 1, depth = 0;
-  gboolean closed = FALSE;
+  g_string_append_printf (reader->wrong, "%s%s%u: %s", reader->path ? reader->path : "line ", reader->path ? ":" : "",
+      line, what);
+  return FALSE;
+}
+
+/* Finds numbers that json-glib, which has parsed the text, did not read as they stand there: 010 is 8 for it, and those
+ * larger than 64 bits can have become others. Returns FALSE after a fault. */
+static gboolean
+check_numbers (Reader *reader, const char *text)
+{
+  guint line = 1;
 
   for (gsize n; *text; text += n) {
-    n = token_length (text);
-    if (closed && !g_ascii_isspace (*text) && !g_str_has_prefix (text, "/*"))
-      what = g_strdup ("something is behind the } of the object");
-    else
-      what = check_number (text, n);
+    g_autofree char *what = check_number (text, n = token_length (text));
+
     if (what)
-      break;
+      return add_fault (reader, line, what);
     for (gsize i = 0; i < n; i++)
       line += text[i] == '\n';
-    depth += *text == '{' || *text == '[';
-    depth -= *text == '}' || *text == ']';
-    closed |= *text == '}' && depth == 0;
   }
-  if (what)
-    g_string_append_printf (reader->wrong, "%s%s%u: %s", reader->path ? reader->path : "line ", reader->path ? ":" : "",
-        line, what);
-  return !what;
+  return TRUE;
 }
 
 /* Adds a parser's error, whose message begins with "<data>:LINE:COLUMN: Parse error: ". */
@@ -291,14 +293,16 @@ JsonObject *
 reader_parse (Reader *reader, const char *text, gssize length)
 {
   g_autoptr (GError) error = NULL;
+  const char *trouble;
   JsonNode *root;
+  guint line;
 
   if (!g_utf8_validate (text, length, NULL)) {
     reader_fault (reader, NULL, "", NULL, "it is not UTF-8 text");
     return NULL;
   }
-  if (json_is_deep (text, length)) {
-    reader_fault (reader, NULL, "", NULL, "its brackets are nested deeper than %d", MAX_DEPTH);
+  if ((trouble = json_trouble (text, &line))) {
+    add_fault (reader, line, trouble);
     return NULL;
   }
   if (!json_parser_load_from_data (reader->parser, text, length, &error)) {
@@ -310,7 +314,5 @@ reader_parse (Reader *reader, const char *text, gssize length)
     reader_fault (reader, NULL, "", NULL, "it has to be a JSON object: { ... }");
     return NULL;
   }
-  if (!check_literally (reader, text))
-    return NULL;
-  return json_node_get_object (root);
+  return check_numbers (reader, text) ? json_node_get_object (root) : NULL;
 }

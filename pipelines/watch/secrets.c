@@ -63,16 +63,20 @@ read_file (const char *path, GString *wrong)
   g_autoptr (GList) names = NULL;
   g_autofree char *text = NULL;
   JsonObject *top = NULL;
+  const char *trouble;
   GStatBuf info;
   gsize length;
+  guint line;
 
   if (g_stat (path, &info) == 0 && info.st_mode & (S_IROTH | S_IWOTH | S_IWGRP))
     g_string_append_printf (wrong, "%s: others may %s it (mode %04o): chmod 600 %s", path,
         info.st_mode & S_IROTH ? "read" : "write", (guint) info.st_mode & 07777, path);
   else if (!g_file_get_contents (path, &text, &length, &error))
     g_string_append (wrong, error->message);
-  else if (json_is_deep (text, (gssize) length))
-    g_string_append_printf (wrong, "%s: its brackets are nested too deep", path);
+  else if (!g_utf8_validate (text, (gssize) length, NULL))
+    g_string_append_printf (wrong, "%s: it is not UTF-8 text", path);
+  else if ((trouble = json_trouble (text, &line)))
+    g_string_append_printf (wrong, "%s:%u: %s", path, line, trouble);
   else if (!json_parser_load_from_data (parser, text, (gssize) length, NULL) || !json_parser_get_root (parser) ||
       !JSON_NODE_HOLDS_OBJECT (json_parser_get_root (parser)))
     g_string_append_printf (wrong, "%s: it is not a JSON object (line %u)", path,

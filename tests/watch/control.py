@@ -167,6 +167,7 @@ def changes(folder):
         watch.wait('started', 'hall')
         expect('already' in watch.ask('add hall {"source":"test"}', ok=False)['error'], 'twice')
         expect('source' in watch.ask('add x {}', ok=False)['error'], 'no source')
+        expect('is behind' in watch.ask('add x {} {}', ok=False)['error'], 'two objects')
         expect('nosuch' in watch.ask('add x {"source":"test","filter":"nosuch"}', ok=False)['error'], 'no element')
         watch.ask('remove hall')
         watch.wait('removed', 'hall')

@@ -87,6 +87,11 @@ def sources(folder):
     with open(os.open(secret, os.O_CREAT | os.O_WRONLY, 0o600), 'w', encoding='utf-8') as file:
         json.dump({'a': {'pin': 1, 'user': 'viewer', 'password': 'x'}}, file)
     refuse(folder, {'cameras': {'a': CAMERA}, 'secrets': secret}, 'secrets.json: a: has to be')
+    for text, what in {'{} {}': ':1: something is behind', '{}\n{"a": {}}': ':2: something is behind',
+                       '[' * 200000: 'nested', '{}\0{}': 'UTF-8'}.items():
+        with open(secret, 'w', encoding='utf-8') as file:
+            file.write(text)
+        refuse(folder, {'cameras': {'a': CAMERA}, 'secrets': secret}, 'secrets.json: ' if what == 'UTF-8' else what)
 
 
 def texts(folder):
@@ -98,7 +103,8 @@ def texts(folder):
             '{"cameras": {"a": {"source":"test"}, "a": {"source":"test"}}}': 'two cameras',
             '{"cameras": {"a": {"source":"test", "source":"test"}}}': 'twice',
             '{"cameras": {}}\n{"cameras": {}}': 'json:2: something is behind',
-            '{"cameras": {},\n}': ': a comma has nothing behind it',
+            '{} {}': 'json:1: something is behind', '{}\n"': 'json:2: something is behind',
+            '{"cameras": {\'\\\': {}}}': 'name', '{"cameras": {},\n}': ': a comma has nothing behind it',
             '{"cameras": {} "secrets": "x"}': ': a comma is missing',
             '{"cameras":\n{"a": {"source": "test", "latency": 0200}}}': 'json:2: 0200 is no number',
             huge % '': 'too large a number', huge % '-': 'too large a number',
