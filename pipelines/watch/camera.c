@@ -89,6 +89,7 @@ stop (Camera *camera)
   if (!camera->run || !camera->watch) /* there is none, or it stops already */
     return;
   counts = run_counts (camera->run);
+  camera->endless |= counts.frames > 0 && camera->settings->http && run_is_endless (camera->run);
   camera->frames += counts.frames;
   camera->dropped += counts.dropped;
   camera->not_encoded += counts.not_encoded;
@@ -300,7 +301,7 @@ static void
 on_end (Camera *camera)
 {
   guint64 frames = run_counts (camera->run).frames;
-  gboolean live = camera->settings->live || (camera->settings->http && run_is_endless (camera->run));
+  gboolean live = camera->settings->live || camera->endless || (camera->settings->http && run_is_endless (camera->run));
   JsonObject *event;
 
   if (live || frames == 0) {
@@ -436,6 +437,7 @@ camera_restart (Camera *camera, CameraSettings *settings)
     camera_settings_unref (camera->settings);
     camera->settings = camera_settings_ref (settings);
     g_ptr_array_set_size (camera->overrides, 0);
+    camera->endless = FALSE;
     recorder_change (camera->recorder, settings);
   }
   camera->delay = FIRST_DELAY;
@@ -468,7 +470,7 @@ void
 camera_tick (Camera *camera)
 {
   gint64 now = g_get_monotonic_time (), silent;
-  guint timeout = camera->settings->timeout;
+  guint timeout = camera->settings->timeout + camera->settings->every;
   RunCounts counts;
 
   if (camera->state == CAMERA_STOPPING && now - camera->since > STOPS_WITHIN) {

@@ -41,7 +41,8 @@ typedef struct {
   gboolean held; /* is not started yet: it waits for the end of the camera that had its name before */
   guint watch, retry_timer, delay, attempts;
   gboolean was_up, quiet, removing, software_encoder, no_encoder;
-  gboolean proven; /* frames came since the settings changed or the camera was restarted by command */
+  gboolean endless; /* an HTTP camera, as its stream was once: what comes with an end in its place is not the last */
+  gboolean proven;  /* frames came since the settings changed or the camera was restarted by command */
   enum { NEXT_NOTHING, NEXT_WAIT, NEXT_BUILD, NEXT_FAILED } next; /* when the pipeline has stopped */
   gint64 begun, lost_at, good_since, warned_at;
   guint64 ticked;

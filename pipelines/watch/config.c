@@ -35,6 +35,8 @@ static const Field camera_fields[] = {
   { "transport", FIELD_CHOICE, CAMERA (transport), .choices = "tcp|udp|auto" },
   { "latency", FIELD_UINT, CAMERA (latency), 0, 10000 },
   { "timeout", FIELD_UINT, CAMERA (timeout), 1, 3600 },
+  { "every", FIELD_UINT, CAMERA (every), 1, 3600 },
+  { "max_bytes", FIELD_BYTES, CAMERA (max_bytes), 65536, 9e15 },
   { "loop", FIELD_BOOL, CAMERA (loop) },
   { "width", FIELD_UINT, CAMERA (width), 1, 16384 },
   { "height", FIELD_UINT, CAMERA (height), 1, 16384 },
@@ -207,6 +209,7 @@ read_camera (Reader *reader, JsonObject *object, JsonObject *defaults, const cha
   s->name = g_strdup (name);
   s->latency = 200;
   s->timeout = 10;
+  s->max_bytes = 64 << 20;
   s->gpu = -1;
   s->record.piece = 3600;
   s->record.before = 5;
@@ -221,6 +224,8 @@ read_camera (Reader *reader, JsonObject *object, JsonObject *defaults, const cha
   if ((record[0] || record[1]) && !s->record.folder && !(record[1] && json_object_has_member (record[1], "folder")))
     ok = reader_fault (reader, record[1] ? record[1] : object, at, "folder", "is missing: the folder to record into");
   ok = check_source (reader, object, where, s) && ok;
+  if (ok && s->every && !s->http)
+    ok = reader_fault (reader, object, where, "every", "is for cameras over HTTP that send one picture at a time");
   if (!s->filter)
     s->filter = g_strdup ("");
   for (int i = 0; i < 2; i++) {

@@ -33,6 +33,8 @@ typedef struct {
   gboolean http; /* not live, but without a known length it is a camera all the same */
   gboolean loop;
   guint transport, latency, timeout; /* a Transport; ms; s */
+  guint every;                       /* s from one picture to the next that is asked for; 0: they come by themselves */
+  guint64 max_bytes;                 /* that may come without a picture */
   guint width, height, rate;         /* 0: not given */
   int gpu;                           /* -1: dealt */
   RecordSettings record;

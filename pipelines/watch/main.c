@@ -10,6 +10,7 @@
 #include "filter.h"
 #include "gpu.h"
 #include "mqtt.h"
+#include "parts.h"
 #include "secrets.h"
 #include "status.h"
 #include "watch.h"
@@ -328,6 +329,7 @@ main (int argc, char **argv)
   }
   make_network_classes ();
   gst_init (NULL, NULL);
+  parts_register ();
   config = config_load (argv[1], wrong);
   if (!config || (only_check && !check (config, wrong))) {
     say ("%s", g_strchomp (wrong->str));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * run-private.h: what run.c, encode.c and snapshot.c share. */
+ * run-private.h: what run.c, encode.c, limits.c and snapshot.c share. */
 #ifndef PIPELINES_WATCH_RUN_PRIVATE_H
 #define PIPELINES_WATCH_RUN_PRIVATE_H
 
@@ -32,6 +32,7 @@ struct Run {
   guint standing;       /* so many frames in a row had one that was not later than the last one */
 
   /* Written by streaming threads. */
+  _Atomic guint64 unseen; /* bytes that came since the last picture */
   _Atomic guint64 frames;
   _Atomic gint64 last_frame;
   _Atomic int width, height;
@@ -43,6 +44,9 @@ struct Run {
   gpointer packet_data;
   gint64 last_key; /* ns; of the appsink's thread */
 
+  GstElement *source; /* of single pictures over HTTP, which is asked again and again; NULL: of another kind */
+  gint64 asked;       /* monotonic µs; guarded by `starting`, but for its first value */
+
   GMutex starting; /* held while the pipeline is started or stopped */
   gboolean ended;  /* it is stopped, and is not started any more */
 
@@ -53,6 +57,10 @@ struct Run {
 
 /* Counts what the queue drops. */
 void run_count_queue (RunQueue *queue);
+/* Has the pipeline fail when more than the camera's `max_bytes` come from the source without a picture. */
+void run_limit_bytes (Run *run, GstElement *source);
+/* Does the same, where the element is a decoder, before it gets a picture larger than the filters take. */
+void run_limit_size (Run *run, GstElement *element);
 /* Takes the frame for the snapshot that waits. Called from a streaming thread. */
 void run_take_shot (Run *run, GstPad *pad, GstBuffer *buffer);
 

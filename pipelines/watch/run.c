@@ -7,6 +7,7 @@
 #include "encode.h"
 #include "filter.h"
 #include "gpu.h"
+#include "parts.h"
 #include "run-private.h"
 #include "secrets.h"
 
@@ -14,6 +15,7 @@
 #include <string.h>
 
 #define QUEUED 10 /* frames that may wait for the filter: a third of a second, as an encoder needs to start */
+#define QUEUED_BYTES (512 << 20) /* of them: ten of the largest pictures would be gigabytes */
 /* How much later than the one before a frame is at least and at most whose own time is not later. Matroska has ms. */
 #define NEAREST GST_MSECOND
 #define FARTHEST (100 * GST_MSECOND)
@@ -184,6 +186,8 @@ set_up_source (GstElement *decoder, GstElement *source, gpointer data)
   g_autofree char *latency = g_strdup_printf ("%u", s->latency), *us = g_strdup_printf ("%u000000", s->timeout);
 
   (void) decoder;
+  if (s->live || s->http) /* a file is no longer than it is */
+    run_limit_bytes ((Run *) run, source);
   if (user && g_object_class_find_property (G_OBJECT_GET_CLASS (object), "user-id"))
     g_object_set (object, "user-id", user, NULL);
   if (password && g_object_class_find_property (G_OBJECT_GET_CLASS (object), "user-pw"))
@@ -196,8 +200,8 @@ set_up_source (GstElement *decoder, GstElement *source, gpointer data)
   set_if_there (object, "timeout", us);
 }
 
-/* A camera over HTTP sends one JPEG after the other. multipartdemux would wait for streams beside them until it has
- * megabytes. */
+/* Sees each element that a decoder takes. A camera over HTTP has no clock of its own, and its JPEGs are not waited
+ * for. */
 static void
 set_up_part (GstBin *decoder, GstBin *bin, GstElement *element, gpointer data)
 {
@@ -206,10 +210,9 @@ set_up_part (GstBin *decoder, GstBin *bin, GstElement *element, gpointer data)
 
   (void) decoder;
   (void) bin;
-  if (!factory || g_strcmp0 (GST_OBJECT_NAME (factory), "multipartdemux"))
-    return;
-  set_if_there (G_OBJECT (element), "single-stream", "true");
-  gst_util_set_object_arg (G_OBJECT (run->input.queue), "leaky", "downstream");
+  run_limit_size (run, element);
+  if (run->settings->http && factory && !g_strcmp0 (GST_OBJECT_NAME (factory), "cf-watch-parts"))
+    gst_util_set_object_arg (G_OBJECT (run->input.queue), "leaky", "downstream");
 }
 
 /* Audio is not decoded. */
@@ -326,6 +329,7 @@ add_device (Run *run, GString *wrong)
   if (!decoder)
     return FALSE;
   g_object_set (source, "device", run->settings->place, NULL);
+  g_signal_connect (decoder, "deep-element-added", G_CALLBACK (set_up_part), run);
   g_signal_connect (decoder, "pad-added", G_CALLBACK (on_pad), run);
   return gst_element_link_many (source, size, decoder, NULL);
 }
@@ -346,22 +350,93 @@ fill_in (GString *uri, const char *braced, const char *secret, GString *wrong)
   return escaped != NULL;
 }
 
-static gboolean
-add_uri (Run *run, GString *wrong)
+/* Returns the address, with its secrets; NULL with what is wrong. */
+static char *
+make_uri (Run *run, GString *wrong)
 {
   const CameraSettings *s = run->settings;
   g_autofree char *user = s->user ? g_strdup (s->user) : secrets_user (s->name), *password = secrets_password (s->name);
   g_autoptr (GString) uri = g_string_new (s->place);
-  GstElement *source = add (run, "uridecodebin", "source", wrong);
 
-  if (!source || !fill_in (uri, "{user}", user, wrong) || !fill_in (uri, "{password}", password, wrong))
+  if (!fill_in (uri, "{user}", user, wrong) || !fill_in (uri, "{password}", password, wrong))
+    return NULL;
+  return g_steal_pointer (&uri->str);
+}
+
+static void
+ask_in_thread (gpointer data)
+{
+  Run *run = data;
+
+  g_mutex_lock (&run->starting);
+  if (!run->ended && gst_element_set_state (run->source, GST_STATE_READY) != GST_STATE_CHANGE_FAILURE) {
+    run->asked = g_get_monotonic_time ();
+    gst_element_sync_state_with_parent (run->source);
+  }
+  g_mutex_unlock (&run->starting);
+  run_unref (run);
+}
+
+static gboolean
+on_ask (gpointer run)
+{
+  in_pool (ask_in_thread, run_ref (run));
+  return G_SOURCE_REMOVE;
+}
+
+/* Asks for the next picture when it is time for it. */
+static void
+on_answered (gpointer data)
+{
+  Run *run = data;
+  gint64 wait = run->asked + (gint64) run->settings->every * G_USEC_PER_SEC - g_get_monotonic_time ();
+
+  g_timeout_add_full (G_PRIORITY_DEFAULT, (guint) (MAX (wait, 0) / 1000), on_ask, run_ref (run),
+      (GDestroyNotify) run_unref);
+}
+
+/* A camera that sends one picture when it is asked. */
+static gboolean
+add_pictures (Run *run, GString *wrong)
+{
+  g_autofree char *uri = make_uri (run, wrong);
+  g_autoptr (GError) error = NULL;
+  GstElement *parts, *decoder;
+
+  if (!uri)
     return FALSE;
-  g_object_set (source, "uri", uri->str, NULL);
+  if (!(run->source = gst_element_make_from_uri (GST_URI_SRC, uri, "source", &error))) {
+    g_string_append (wrong, error->message);
+    return FALSE;
+  }
+  gst_bin_add (GST_BIN (run->pipeline), run->source);
+  parts = add (run, "cf-watch-parts", "parts", wrong);
+  decoder = add (run, "decodebin", "decoder", wrong);
+  if (!parts || !decoder)
+    return FALSE;
+  set_up_source (NULL, run->source, run);
+  run->asked = g_get_monotonic_time ();
+  parts_keep_open (parts, on_answered, run);
+  gst_util_set_object_arg (G_OBJECT (run->input.queue), "leaky", "downstream");
+  g_signal_connect (decoder, "deep-element-added", G_CALLBACK (set_up_part), run);
+  g_signal_connect (decoder, "pad-added", G_CALLBACK (on_pad), run);
+  return gst_element_link_many (run->source, parts, decoder, NULL);
+}
+
+static gboolean
+add_uri (Run *run, GString *wrong)
+{
+  GstElement *source = add (run, "uridecodebin", "source", wrong);
+  g_autofree char *uri = source ? make_uri (run, wrong) : NULL;
+
+  if (!uri)
+    return FALSE;
+  g_object_set (source, "uri", uri, NULL);
   g_signal_connect (source, "source-setup", G_CALLBACK (set_up_source), run);
   g_signal_connect (source, "deep-element-added", G_CALLBACK (set_up_part), run);
   g_signal_connect (source, "autoplug-continue", G_CALLBACK (continue_decoding), NULL);
   g_signal_connect (source, "pad-added", G_CALLBACK (on_pad), run);
-  if (!s->live)
+  if (!run->settings->live)
     g_signal_connect (source, "no-more-pads", G_CALLBACK (on_no_more_pads), run);
   return TRUE;
 }
@@ -404,6 +479,7 @@ stamp (GstPad *pad, GstPadProbeInfo *info, gpointer data)
   const GstSegment *segment;
   GstClockTime own, time;
 
+  atomic_store (&((Run *) data)->unseen, 0);
   if (!event)
     return GST_PAD_PROBE_OK;
   gst_event_parse_segment (event, &segment);
@@ -428,7 +504,8 @@ add_head (Run *run, GstElement **last, GString *wrong)
   run->input.queue = add (run, "queue", "input", wrong);
   if (!run->input.queue || !convert || (!run->settings->live && !clock))
     return FALSE;
-  g_object_set (run->input.queue, "max-size-buffers", QUEUED, "max-size-bytes", 0, "max-size-time", (guint64) 0, NULL);
+  g_object_set (run->input.queue, "max-size-buffers", QUEUED, "max-size-bytes", QUEUED_BYTES, "max-size-time",
+      (guint64) 0, NULL);
   if (run->settings->live)
     gst_util_set_object_arg (G_OBJECT (run->input.queue), "leaky", "downstream");
   if (clock) {
@@ -468,7 +545,7 @@ build (Run *run, const RunPlan *plan, GString *wrong, GString *note)
     case SOURCE_DEVICE:
       return add_device (run, wrong);
     default:
-      return add_uri (run, wrong);
+      return run->settings->every ? add_pictures (run, wrong) : add_uri (run, wrong);
   }
 }
 
