@@ -32,6 +32,8 @@ static const Field camera_fields[] = {
   { "source", FIELD_TEXT, CAMERA (source) },
   { "filter", FIELD_TEXT, CAMERA (filter) },
   { "user", FIELD_TEXT, CAMERA (user) },
+  { "tls_ca", FIELD_PATH, CAMERA (tls_ca) },
+  { "tls_pin", FIELD_TEXT, CAMERA (tls_pin) },
   { "transport", FIELD_CHOICE, CAMERA (transport), .choices = "tcp|udp|auto" },
   { "latency", FIELD_UINT, CAMERA (latency), 0, 10000 },
   { "timeout", FIELD_UINT, CAMERA (timeout), 1, 3600 },
@@ -97,6 +99,8 @@ camera_settings_unref (CameraSettings *settings)
   g_free (settings->source);
   g_free (settings->filter);
   g_free (settings->user);
+  g_free (settings->tls_ca);
+  g_free (settings->tls_pin);
   g_free (settings->place);
   g_free (settings->record.folder);
   g_free (settings);
@@ -193,6 +197,37 @@ check_source (Reader *reader, JsonObject *object, const char *where, CameraSetti
   return settings->place || reader_fault (reader, object, where, "source", "\"%s\" is not a file's name", source);
 }
 
+/* Checks what says whose certificate the camera has. `tls_pin` becomes what a checksum looks like. */
+static gboolean
+check_tls (Reader *reader, JsonObject *object, const char *where, CameraSettings *settings)
+{
+  const gboolean tls = settings->source &&
+      (g_str_has_prefix (settings->source, "https://") || g_str_has_prefix (settings->source, "rtsps"));
+  const char *own = json_object_has_member (object, "tls_pin") ? "tls_pin"
+      : json_object_has_member (object, "tls_ca")              ? "tls_ca"
+                                                               : NULL;
+  gboolean ok = TRUE;
+
+  if (own && !tls && settings->source)
+    ok = reader_fault (reader, object, where, own, "is for sources of https:// and rtsps:// only");
+  if (tls && !g_tls_backend_supports_tls (g_tls_backend_get_default ()))
+    ok = reader_fault (reader, object, where, "source", "nothing here knows TLS: install glib-networking");
+  if (settings->tls_ca && access (settings->tls_ca, R_OK))
+    ok = reader_fault (reader, object, where, "tls_ca", "%s: %s", settings->tls_ca, g_strerror (errno));
+  if (settings->tls_pin) {
+    g_auto (GStrv) parts = g_strsplit (settings->tls_pin, ":", -1);
+    g_autofree char *digits = g_strjoinv ("", parts);
+
+    if (strlen (digits) != 64 || strspn (digits, "0123456789abcdefABCDEF") != 64)
+      return reader_fault (reader, object, where, "tls_pin",
+          "has to be the 64 hexadecimal digits of a certificate's SHA-256: openssl x509 -noout -fingerprint -sha256 "
+          "-in FILE");
+    g_free (settings->tls_pin);
+    settings->tls_pin = g_ascii_strdown (digits, -1);
+  }
+  return ok;
+}
+
 static CameraSettings *
 read_camera (Reader *reader, JsonObject *object, JsonObject *defaults, const char *where, const char *name)
 {
@@ -226,6 +261,7 @@ read_camera (Reader *reader, JsonObject *object, JsonObject *defaults, const cha
   ok = check_source (reader, object, where, s) && ok;
   if (ok && s->every && !s->http)
     ok = reader_fault (reader, object, where, "every", "is for cameras over HTTP that send one picture at a time");
+  ok = check_tls (reader, object, where, s) && ok;
   if (!s->filter)
     s->filter = g_strdup ("");
   for (int i = 0; i < 2; i++) {
@@ -354,6 +390,8 @@ read_defaults (Reader *reader, JsonObject *top, Config *config)
   g_free (scratch.source);
   g_free (scratch.filter);
   g_free (scratch.user);
+  g_free (scratch.tls_ca);
+  g_free (scratch.tls_pin);
   g_free (scratch.record.folder);
   return ok && reader->wrong->len == 0;
 }

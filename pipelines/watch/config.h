@@ -27,6 +27,7 @@ typedef struct {
   char *name;
   char *text; /* all of it as one line of JSON, defaults included, to see what a new file changes */
   char *source, *filter, *user;
+  char *tls_ca, *tls_pin; /* a file of certificates; a certificate's SHA-256 in small hexadecimal digits */
   SourceKind kind;
   char *place;   /* of the source: a URI, a device or a test pattern's name */
   gboolean live; /* frames come when the camera makes them; files are played at their own speed */

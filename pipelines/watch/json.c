@@ -5,6 +5,7 @@
 #include "events.h"
 
 #include "secrets.h"
+#include "trust.h"
 
 #include <math.h>
 #include <string.h>
@@ -153,11 +154,16 @@ message_text (GstMessage *message)
 {
   g_autoptr (GError) error = NULL;
   g_autofree char *debug = NULL, *clean = NULL;
+  const GstStructure *details = NULL;
   const char *detail;
+  guint status = 0;
 
-  if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR)
+  if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR) {
     gst_message_parse_error (message, &error, &debug);
-  else
+    gst_message_parse_error_details (message, &details);
+    if (details && gst_structure_get_uint (details, "http-status-code", &status) && status >= 300 && status < 400)
+      return g_strdup_printf ("The camera redirects to another address (%u): " TRUST_NO_REDIRECT, status);
+  } else
     gst_message_parse_warning (message, &error, &debug);
   /* "file.c(123): function (): /path:" and, on a line of its own, what went wrong */
   detail = debug ? strchr (debug, '\n') : NULL;

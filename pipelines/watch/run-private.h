@@ -36,6 +36,7 @@ struct Run {
   _Atomic guint64 frames;
   _Atomic gint64 last_frame;
   _Atomic int width, height;
+  const char *_Atomic refused; /* the first kind of stream in it that is not decoded; NULL: none */
 
   /* The branch that encodes. */
   GstElement *encoder, *crop, *sink; /* NULL: there is none */

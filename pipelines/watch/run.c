@@ -10,6 +10,7 @@
 #include "parts.h"
 #include "run-private.h"
 #include "secrets.h"
+#include "trust.h"
 
 #include <gst/video/video.h>
 #include <string.h>
@@ -171,7 +172,7 @@ set_if_there (GObject *object, const char *property, const char *value)
     gst_util_set_object_arg (object, property, value);
 }
 
-/* Sets what a source of this kind has: names and passwords as properties, so that no address contains them. */
+/* Sets what a source of this kind has. */
 static void
 set_up_source (GstElement *decoder, GstElement *source, gpointer data)
 {
@@ -181,17 +182,12 @@ set_up_source (GstElement *decoder, GstElement *source, gpointer data)
   const CameraSettings *s = run->settings;
   GObject *object = G_OBJECT (source);
   GstElementFactory *factory = gst_element_get_factory (source);
-  g_autofree char *user = s->user ? g_strdup (s->user) : secrets_user (s->name);
-  g_autofree char *password = secrets_password (s->name);
   g_autofree char *latency = g_strdup_printf ("%u", s->latency), *us = g_strdup_printf ("%u000000", s->timeout);
 
   (void) decoder;
   if (s->live || s->http) /* a file is no longer than it is */
     run_limit_bytes ((Run *) run, source);
-  if (user && g_object_class_find_property (G_OBJECT_GET_CLASS (object), "user-id"))
-    g_object_set (object, "user-id", user, NULL);
-  if (password && g_object_class_find_property (G_OBJECT_GET_CLASS (object), "user-pw"))
-    g_object_set (object, "user-pw", password, NULL);
+  trust_set_up (source, run->pipeline, s);
   if (!factory || g_strcmp0 (GST_OBJECT_NAME (factory), "rtspsrc"))
     return;
   set_if_there (object, "protocols", protocols[s->transport]);
@@ -215,14 +211,20 @@ set_up_part (GstBin *decoder, GstBin *bin, GstElement *element, gpointer data)
     gst_util_set_object_arg (G_OBJECT (run->input.queue), "leaky", "downstream");
 }
 
-/* Audio is not decoded. */
+/* Has only what may hold pictures decoded. The first kind that may not is for the sentence of on_no_more_pads (). */
 static gboolean
 continue_decoding (GstElement *decoder, GstPad *pad, GstCaps *caps, gpointer data)
 {
+  const char *none = NULL;
+  Run *run = data;
+
   (void) decoder;
   (void) pad;
-  (void) data;
-  return !g_str_has_prefix (gst_structure_get_name (gst_caps_get_structure (caps, 0)), "audio/");
+  if (trust_caps (caps))
+    return TRUE;
+  atomic_compare_exchange_strong (&run->refused, &none,
+      g_intern_string (gst_structure_get_name (gst_caps_get_structure (caps, 0))));
+  return FALSE;
 }
 
 /* Links the first picture that a decoder finds; everything else that it finds ends nowhere. */
@@ -249,11 +251,15 @@ static void
 on_no_more_pads (GstElement *decoder, gpointer data)
 {
   Run *run = data;
+  const char *refused = atomic_load (&run->refused);
   GstPad *sink = gst_element_get_static_pad (run->head, "sink");
 
   (void) decoder;
   if (!gst_pad_is_linked (sink))
-    GST_ELEMENT_ERROR (run->pipeline, STREAM, WRONG_TYPE, ("There is no picture in it"), (NULL));
+    GST_ELEMENT_ERROR (run->pipeline, STREAM, WRONG_TYPE,
+        ("There is no picture in it%s%s%s", refused ? ", but " : "", refused ? refused : "",
+            refused && !g_str_has_prefix (refused, "audio/") ? "; playlists and the like are not followed" : ""),
+        (NULL));
   gst_object_unref (sink);
 }
 
@@ -434,7 +440,7 @@ add_uri (Run *run, GString *wrong)
   g_object_set (source, "uri", uri, NULL);
   g_signal_connect (source, "source-setup", G_CALLBACK (set_up_source), run);
   g_signal_connect (source, "deep-element-added", G_CALLBACK (set_up_part), run);
-  g_signal_connect (source, "autoplug-continue", G_CALLBACK (continue_decoding), NULL);
+  g_signal_connect (source, "autoplug-continue", G_CALLBACK (continue_decoding), run);
   g_signal_connect (source, "pad-added", G_CALLBACK (on_pad), run);
   if (!run->settings->live)
     g_signal_connect (source, "no-more-pads", G_CALLBACK (on_no_more_pads), run);
