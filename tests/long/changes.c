@@ -455,7 +455,7 @@ wait_for_frames (void)
 /* Measures the resources with the initial setting, because the memory of a plan depends on its
  * setting. */
 static Usage
-usage_at_rest (void)
+usage_at_rest (const Usage *before)
 {
   const gint64 end = g_get_monotonic_time () + PATIENCE;
   Usage usage;
@@ -467,7 +467,7 @@ usage_at_rest (void)
     continue;
   wait_for_frames ();
   g_mutex_unlock (&lock);
-  usage = usage_now ();
+  usage = usage_now (before);
   g_mutex_lock (&lock);
   rest = NO;
   g_mutex_unlock (&lock);
@@ -512,9 +512,9 @@ play (int n_results)
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
   thread = g_thread_new ("setter", change_settings, f);
   end = read_bus (pipeline, start + MAX (1, options.seconds / 10) * G_USEC_PER_SEC, &bad);
-  early = usage_at_rest ();
+  early = usage_at_rest (NULL);
   end = end || read_bus (pipeline, start + options.seconds * G_USEC_PER_SEC, &bad);
-  late = usage_at_rest ();
+  late = usage_at_rest (&early);
   set_stop (1);
   g_thread_join (thread);
   set_stop (2);

@@ -70,14 +70,14 @@ count_frame (GstElement *sink, GstBuffer *buffer, GstPad *pad, gpointer frames)
   (void) buffer;
   (void) pad;
   if (++seen == GPOINTER_TO_INT (frames) / 10 + 1)
-    early = usage_now ();
+    early = usage_now (NULL);
 }
 
 /* Compares the resources of now with `early`, and ends the pipeline. */
 static void
 end (GstElement *pipeline, const char *what)
 {
-  Usage now = usage_now ();
+  Usage now = usage_now (&early);
   g_autofree gchar *tenth = g_strdup_printf ("a tenth of the %s:", what);
   g_autofree gchar *all = g_strdup_printf ("all of the %s:", what);
 
@@ -118,7 +118,7 @@ many_cycles (const char *element, const char *format, int cycles)
       break;
     gst_element_set_state (pipeline, GST_STATE_NULL);
     if (done == cycles / 10)
-      early = usage_now ();
+      early = usage_now (NULL);
   }
   result (done == cycles, "cycles", "a start failed");
   end (pipeline, "cycles");

@@ -27,8 +27,9 @@ extern int passed, failed, skipped;
 
 /* Counts one check; prints `what` and `detail` if it failed. */
 void result (gboolean good, const char *what, const char *detail);
-/* Returns the resources in use now; takes a second. */
-Usage usage_now (void);
+/* Returns the resources in use now, without threads of GLib's pools that only wait for more work. `before` is NULL, or
+ * what the threads must not exceed: the function then waits for those that end late. */
+Usage usage_now (const Usage *before);
 void print_usage (const char *when, const Usage *u);
 /* Counts one result per resource: none may have grown between the two. */
 void compare_usage (const char *what, const Usage *before, const Usage *after);

@@ -29,10 +29,11 @@ static long
 count_entries (const char *path)
 {
   DIR *dir = opendir (path);
+  struct dirent *entry;
   long n = 0;
 
-  while (dir && readdir (dir))
-    n++;
+  while (dir && (entry = readdir (dir)))
+    n += entry->d_name[0] != '.';
   if (dir)
     closedir (dir);
   return n;
@@ -80,14 +81,63 @@ gpu_memory (void)
   return sum;
 }
 
-Usage
-usage_now (void)
+#define PATIENCE (60 * G_USEC_PER_SEC)
+
+static GMutex lock;
+static GCond ended;
+static gboolean alive; /* the thread below, guarded by `lock` */
+
+static void
+note_end (gpointer data)
 {
+  (void) data;
+  g_mutex_lock (&lock);
+  alive = FALSE;
+  g_cond_signal (&ended);
+  g_mutex_unlock (&lock);
+}
+
+static GPrivate of_the_thread = G_PRIVATE_INIT (note_end);
+
+static void
+note_thread (gpointer data, gpointer pool)
+{
+  (void) pool;
+  g_private_set (&of_the_thread, data);
+}
+
+/* An idle thread of a GLib pool stays for half a second, on a busy machine for longer. One that becomes idle now is
+ * awaited: the others have been idle for longer. */
+static void
+wait_for_idle_threads (void)
+{
+  const gint64 end = g_get_monotonic_time () + PATIENCE;
+  GThreadPool *pool = g_thread_pool_new (note_thread, NULL, 1, FALSE, NULL);
+
+  g_mutex_lock (&lock);
+  alive = TRUE;
+  g_thread_pool_push (pool, pool, NULL);
+  while (alive && g_cond_wait_until (&ended, &lock, end))
+    continue;
+  g_mutex_unlock (&lock);
+  g_thread_pool_free (pool, FALSE, TRUE);
+}
+
+Usage
+usage_now (const Usage *before)
+{
+  const gint64 end = g_get_monotonic_time () + PATIENCE;
   Usage u;
   struct mallinfo2 heap;
+  long threads;
 
-  /* An idle thread of a GLib pool waits half a second for more work. */
-  g_usleep (1000000);
+  /* Some threads may have become idle only meanwhile, or end late. What has leaked does not go away. */
+  do {
+    threads = count_entries ("/proc/self/task");
+    wait_for_idle_threads ();
+  } while (count_entries ("/proc/self/task") < threads && g_get_monotonic_time () < end);
+  while (before && count_entries ("/proc/self/task") > before->threads && g_get_monotonic_time () < end)
+    g_usleep (5000);
   malloc_trim (0);
   heap = mallinfo2 ();
   u.rss_kb = status_field ("VmRSS:");
