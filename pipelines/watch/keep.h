@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * keep.h: deletes a camera's oldest pieces. */
+ * keep.h: a camera's pieces: which of them are being written, and which are old enough to be deleted. */
 #ifndef PIPELINES_WATCH_KEEP_H
 #define PIPELINES_WATCH_KEEP_H
 
 #include "config.h"
 
-/* Deletes what `keep_days` and `keep_bytes` do not keep, in a thread of the pool. Only regular files with a name that
- * the recorder gives to files of this camera are looked at, and not those that are `open`. `deleted` is called for each
- * file, then `done`, in the main thread. */
-void keep_prune (CameraSettings *settings, GPtrArray *open,
-    void (*deleted) (const char *file, guint64 bytes, const char *reason, gpointer data), GDestroyNotify done,
-    gpointer data);
+typedef struct Keep Keep;
+
+Keep *keep_new (void);
+Keep *keep_ref (Keep *keep);
+void keep_unref (Keep *keep);
+/* A file is going to be made, and is not written any more. Between the two it is not deleted. Any thread. */
+void keep_begin (Keep *keep, const char *file);
+void keep_end (Keep *keep, const char *file);
+/* Deletes what `keep_days` and `keep_bytes` do not keep, in a thread of the pool, and posts the events. Only regular
+ * files with a name that the recorder gives to files of this camera are looked at. The newest one stays. */
+void keep_prune (Keep *keep, CameraSettings *settings);
 
 #endif

@@ -15,6 +15,7 @@
 #include <stdatomic.h>
 
 #define MAX_JUMP ((gint64) 60 * GST_SECOND) /* of time stamps, within one session */
+#define ASTRAY (2 * G_USEC_PER_SEC)         /* so far the time of day may part from the running time */
 #define RETRY 5000                          /* ms, twice as many each time, up to: */
 #define MAX_RETRY 60000
 #define REPORT_DROPPED (10 * G_USEC_PER_SEC)
@@ -29,6 +30,7 @@ struct Recorder {
   guint timer, retry_timer, retry;
   guint ending;     /* sessions that are finishing their files */
   GPtrArray *files; /* that are open */
+  Keep *keep;
   guint64 pieces;
   char *by; /* what found the motion */
 
@@ -42,18 +44,20 @@ struct Recorder {
   gint64 recorded;                      /* PTS of the last frame in a session, -1: none */
   gint64 due; /* µs since 1970: a frame of this time or a later one ends the recording; G_MAXINT64: none does */
   guint64 dropped, dropped_reported;
-  gint64 reported_at; /* monotonic µs */
+  gint64 reported_at;      /* monotonic µs */
+  gint64 clock;            /* the time of day less the monotonic time, µs */
+  gint64 set_from, set_to; /* µs since 1970: the clock was set, and no event has said so; 0: it was not */
   _Atomic int poked;
 };
 
 static void update (Recorder *recorder);
 static void end_session (Recorder *recorder);
 
-/* While a session opens all is kept: the disk may be slow to wake. */
+/* All is kept until a session takes it: the disk may be slow to wake. */
 static void
 trim (Recorder *recorder)
 {
-  gboolean opening = recorder->session && !recorder->live && !recorder->broken;
+  gboolean opening = !recorder->live && (recorder->wanted || recorder->session);
 
   ring_trim (&recorder->ring, opening ? G_MAXINT64 : (gint64) recorder->settings->record.before * GST_SECOND);
 }
@@ -118,6 +122,25 @@ look_for_change (Recorder *recorder, GstBuffer *buffer, GstCaps *caps)
   recorder->live = FALSE;
 }
 
+/* When the clock was set, what is recorded from here on is another recording, with the right time in its name. Call it
+ * with the lock held. */
+static void
+look_at_clock (Recorder *recorder)
+{
+  gint64 now = g_get_real_time (), clock = now - g_get_monotonic_time (), by = clock - recorder->clock;
+
+  if (ABS (by) <= ASTRAY)
+    return;
+  recorder->clock = clock;
+  recorder->set_from = now - by;
+  recorder->set_to = now;
+  for (GList *l = recorder->ring.packets.head; l; l = l->next)
+    ((Packet *) l->data)->wall += by;
+  if (recorder->session)
+    recorder->broken = TRUE;
+  recorder->live = FALSE;
+}
+
 gboolean
 recorder_packet (GstBuffer *buffer, GstCaps *caps, gint64 wall, gpointer data)
 {
@@ -127,6 +150,7 @@ recorder_packet (GstBuffer *buffer, GstCaps *caps, gint64 wall, gpointer data)
 
   g_mutex_lock (&recorder->lock);
   look_for_change (recorder, buffer, caps);
+  look_at_clock (recorder);
   packet = ring_add (&recorder->ring, buffer, wall);
   if (!packet) {
     recorder->dropped += recorder->wanted;
@@ -136,7 +160,7 @@ recorder_packet (GstBuffer *buffer, GstCaps *caps, gint64 wall, gpointer data)
       push (recorder, packet);
     trim (recorder);
     key_wanted = recorder->live && recorder->waits_for_key;
-    if (recorder->broken || (recorder->wanted && !recorder->session) ||
+    if (recorder->broken || recorder->set_to || (recorder->wanted && !recorder->session) ||
         recorder->dropped > recorder->dropped_reported || wall >= recorder->due)
       poke (recorder);
   }
@@ -170,35 +194,6 @@ on_opened (Session *session, gpointer data)
 }
 
 static void
-on_pruned (const char *file, guint64 bytes, const char *reason, gpointer data)
-{
-  Recorder *recorder = data;
-  JsonObject *event = event_new (recorder->settings->name, "piece-deleted");
-
-  set_text (event, "file", file);
-  json_object_set_int_member (event, "bytes", (gint64) bytes);
-  json_object_set_string_member (event, "reason", reason);
-  event_post (event);
-}
-
-static void
-prune_done (gpointer data)
-{
-  recorder_unref (data);
-}
-
-static void
-prune (Recorder *recorder)
-{
-  const RecordSettings *record = &recorder->settings->record;
-
-  if (!record->keep_days && !record->keep_bytes)
-    return;
-  g_atomic_ref_count_inc (&recorder->count);
-  keep_prune (recorder->settings, recorder->files, on_pruned, prune_done, recorder);
-}
-
-static void
 on_piece (Session *session, const char *file, gint64 start, double duration, gpointer data)
 {
   Recorder *recorder = data;
@@ -218,7 +213,7 @@ on_piece (Session *session, const char *file, gint64 start, double duration, gpo
     json_object_set_double_member (event, "duration_s", duration);
     json_object_set_int_member (event, "bytes", g_stat (file, &info) ? 0 : info.st_size);
     recorder->pieces++;
-    prune (recorder);
+    keep_prune (recorder->keep, recorder->settings);
   }
   event_post (event);
 }
@@ -259,7 +254,7 @@ on_ended (Session *session, const char *error, gpointer data)
     event_post (event);
     if (!recorder->retry_timer && !recorder->stopped)
       recorder->retry_timer = g_timeout_add (recorder->retry, retry, recorder);
-    prune (recorder);
+    keep_prune (recorder->keep, recorder->settings);
   }
   update (recorder);
   recorder_unref (recorder);
@@ -294,7 +289,7 @@ begin_session (Recorder *recorder)
   g_mutex_lock (&recorder->lock);
   if (recorder->caps && !g_queue_is_empty (&recorder->ring.packets)) {
     g_atomic_ref_count_inc (&recorder->count); /* on_ended gives it back */
-    recorder->session = session_new (recorder->settings, recorder->caps, &calls, recorder);
+    recorder->session = session_new (recorder->settings, recorder->keep, recorder->caps, &calls, recorder);
   }
   g_mutex_unlock (&recorder->lock);
 }
@@ -339,6 +334,25 @@ report_dropped (Recorder *recorder)
     json_object_set_int_member (event, "frames", (gint64) n);
     event_post (event);
   }
+}
+
+static void
+report_clock (Recorder *recorder)
+{
+  JsonObject *event;
+  gint64 from, to;
+
+  g_mutex_lock (&recorder->lock);
+  from = recorder->set_from;
+  to = recorder->set_to;
+  recorder->set_to = 0;
+  g_mutex_unlock (&recorder->lock);
+  if (!to)
+    return;
+  event = event_new (recorder->settings->name, "clock");
+  set_time (event, "from", from);
+  set_time (event, "to", to);
+  event_post (event);
 }
 
 static gboolean
@@ -386,6 +400,7 @@ update (Recorder *recorder)
     g_source_remove (recorder->timer);
   recorder->timer = after ? g_timeout_add ((guint) ((until - now) / 1000) + 1, on_timer, recorder) : 0;
   report_dropped (recorder);
+  report_clock (recorder);
   g_mutex_lock (&recorder->lock);
   recorder->wanted = recorder->settings->record.folder && !recorder->stopped && !recorder->retry_timer &&
       (when_of (recorder) == WHEN_ALWAYS || (when_of (recorder) == WHEN_MOTION && (recorder->moving || after)));
@@ -497,8 +512,10 @@ recorder_new (CameraSettings *settings)
   g_mutex_init (&recorder->lock);
   recorder->settings = camera_settings_ref (settings);
   recorder->files = g_ptr_array_new_with_free_func (g_free);
+  recorder->keep = keep_new ();
   recorder->when = -1;
   recorder->recorded = -1;
+  recorder->clock = g_get_real_time () - g_get_monotonic_time ();
   update (recorder);
   return recorder;
 }
@@ -516,6 +533,7 @@ recorder_unref (Recorder *recorder)
     g_source_remove (recorder->retry_timer);
   camera_settings_unref (recorder->settings);
   g_ptr_array_unref (recorder->files);
+  keep_unref (recorder->keep);
   g_free (recorder->by);
   g_mutex_clear (&recorder->lock);
   g_free (recorder);

@@ -16,6 +16,7 @@
 
 struct Session {
   CameraSettings *settings;
+  Keep *keep;
   SessionCalls calls;
   gpointer data;
   GstElement *pipeline, *source;
@@ -37,6 +38,13 @@ struct Session {
 static void
 session_free (Session *session)
 {
+  GHashTableIter iter;
+  gpointer file;
+
+  g_hash_table_iter_init (&iter, session->starts);
+  while (g_hash_table_iter_next (&iter, &file, NULL)) /* what was not finished is not written any more either */
+    keep_end (session->keep, file);
+  keep_unref (session->keep);
   gst_object_unref (session->pipeline);
   camera_settings_unref (session->settings);
   g_hash_table_unref (session->starts);
@@ -133,8 +141,10 @@ on_piece (Session *session, const GstStructure *structure, gboolean begun)
   g_mutex_lock (&session->lock);
   known = file ? g_hash_table_lookup (session->starts, file) : NULL;
   start = known ? *known : -1;
-  if (known && !begun)
+  if (known && !begun) {
+    keep_end (session->keep, file);
     g_hash_table_remove (session->starts, file);
+  }
   g_mutex_unlock (&session->lock);
   if (start < 0)
     return;
@@ -195,11 +205,13 @@ on_location (GstElement *sink, guint number, GstSample *sample, gpointer data)
   for (gint64 name = start; !path; name += 1000) {
     g_autofree char *time = time_text (name, TRUE);
 
-    path = g_strdup_printf ("%s/%s-%s.%s", record->folder, session->settings->name, time,
-        record->format ? "mp4" : "mkv");
+    g_autofree char *file = g_strdup_printf ("%s-%s.%s", session->settings->name, time, record->format ? "mp4" : "mkv");
+
+    path = g_build_filename (record->folder, file, NULL);
     if (g_file_test (path, G_FILE_TEST_EXISTS)) /* never over a file: a millisecond later */
       g_clear_pointer (&path, g_free);
   }
+  keep_begin (session->keep, path);
   g_mutex_lock (&session->lock);
   g_hash_table_insert (session->starts, g_strdup (path), g_memdup2 (&start, sizeof start));
   g_mutex_unlock (&session->lock);
@@ -262,7 +274,7 @@ make_muxer (gboolean mp4)
 }
 
 Session *
-session_new (const CameraSettings *settings, GstCaps *caps, const SessionCalls *calls, gpointer data)
+session_new (const CameraSettings *settings, Keep *keep, GstCaps *caps, const SessionCalls *calls, gpointer data)
 {
   Session *session = g_new0 (Session, 1);
   GstElement *parse = gst_element_factory_make ("h264parse", NULL), *muxer = make_muxer (settings->record.format == 1);
@@ -273,6 +285,7 @@ session_new (const CameraSettings *settings, GstCaps *caps, const SessionCalls *
 
   g_mutex_init (&session->lock);
   session->settings = camera_settings_ref ((CameraSettings *) settings);
+  session->keep = keep_ref (keep);
   session->calls = *calls;
   session->data = data;
   session->starts = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);

@@ -8,6 +8,7 @@
 #define PIPELINES_WATCH_SESSION_H
 
 #include "config.h"
+#include "keep.h"
 
 typedef struct Session Session;
 
@@ -22,7 +23,8 @@ typedef struct {
 } SessionCalls;
 
 /* Begins to open a session for frames of such caps. */
-Session *session_new (const CameraSettings *settings, GstCaps *caps, const SessionCalls *calls, gpointer data);
+Session *
+session_new (const CameraSettings *settings, Keep *keep, GstCaps *caps, const SessionCalls *calls, gpointer data);
 /* Takes an encoded frame; the first one has to be a key frame. Returns FALSE if too many wait for the disk. Any
  * thread, one at a time; not before `opened`, not after session_end (). */
 gboolean session_push (Session *session, GstBuffer *buffer, gint64 wall);
