@@ -396,6 +396,12 @@ client_listen (const char *path, ClientLine on_line, gpointer data, GString *wro
   return TRUE;
 }
 
+const char *
+client_socket (void)
+{
+  return listener.path;
+}
+
 void
 client_stop_listening (void)
 {

@@ -18,6 +18,8 @@ typedef JsonObject *(*ClientLine) (Client *client, char *line, gpointer data);
 void client_read_input (ClientLine on_line, gpointer data);
 /* Listens on the socket, whose folder has to be the user's own. Returns FALSE with what is wrong. */
 gboolean client_listen (const char *path, ClientLine on_line, gpointer data, GString *wrong);
+/* Returns the path of the socket; NULL: there is none. */
+const char *client_socket (void);
 /* Closes the socket and removes it. */
 void client_stop_listening (void);
 /* Answers a line later. Takes the answer and gives back the reference of client_ref (). */

@@ -318,6 +318,19 @@ read_cameras (Reader *reader, JsonObject *top, Config *config)
 /* ---- the whole file ------------------------------------------------------ */
 
 static gboolean
+read_control (Reader *reader, JsonObject *object, Config *config)
+{
+  gboolean ok = reader_fill (reader, object, "control", control_fields, config);
+  g_autofree char *given = g_steal_pointer (&config->control.socket);
+
+  if (given && *given == '~')
+    return reader_fault (reader, object, "control", "socket", NO_HOME);
+  config->control.socket = given && strchr (given, '/') ? g_canonicalize_filename (given, reader->folder)
+                                                        : g_steal_pointer (&given);
+  return ok;
+}
+
+static gboolean
 read_mqtt (Reader *reader, JsonObject *object, Config *config)
 {
   JsonNode *tls = json_object_get_member (object, "tls");
@@ -406,7 +419,7 @@ read_top (Reader *reader, JsonObject *top, Config *config)
 
   ok = reader_fill (reader, top, "", top_fields, config);
   if ((part = reader_object (reader, top, "", "control")))
-    ok &= reader_fill (reader, part, "control", control_fields, config);
+    ok &= read_control (reader, part, config);
   if ((part = reader_object (reader, top, "", "mqtt")))
     ok &= read_mqtt (reader, part, config);
   if ((part = reader_object (reader, top, "", "metrics")))

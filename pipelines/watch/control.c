@@ -230,7 +230,8 @@ run_take_snapshot (const Call *call)
 {
   static const char flag[] = "--overwrite ";
   gboolean overwrite = g_str_has_prefix (call->word[1], flag);
-  const char *file = overwrite ? call->word[1] + strlen (flag) : call->word[1];
+  g_autofree char *folder = g_path_get_dirname (call->watch->config->path);
+  g_autofree char *file = g_canonicalize_filename (call->word[1] + (overwrite ? strlen (flag) : 0), folder);
   Snapshot *snapshot;
 
   if (!g_str_has_suffix (file, ".png") && !g_str_has_suffix (file, ".jpg") && !g_str_has_suffix (file, ".jpeg"))

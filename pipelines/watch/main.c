@@ -139,6 +139,15 @@ on_second (gpointer data)
 
 /* ---- begin and end ------------------------------------------------------- */
 
+/* Ends the process when all is finished, without exit handlers: one of NVIDIA's driver crashes now and then where its
+ * decoders were in use, and where a camera hangs, one that waits for its threads would hang, too. */
+static void G_GNUC_NORETURN
+finish (int status)
+{
+  fflush (NULL);
+  _exit (status);
+}
+
 /* Returns how many of the cameras from `begin` to `end` have that filter line. */
 static guint
 count_line (const Config *config, const char *line, guint begin, guint end)
@@ -240,7 +249,7 @@ open_doors (Watch *watch, const Config *config, GString *wrong)
   return TRUE;
 }
 
-static int
+static void
 run (Config *config)
 {
   g_autoptr (GString) wrong = g_string_new (NULL), note = g_string_new (NULL);
@@ -255,9 +264,7 @@ run (Config *config)
   if (!secrets_load (config->secrets, wrong) || !open_doors (&watch, config, wrong)) {
     complain ("%s", wrong->str);
     client_stop_listening ();
-    g_main_loop_unref (watch.loop);
-    config_free (config);
-    return 2;
+    finish (2);
   }
   events_set_sink (on_event);
   events_start ();
@@ -279,13 +286,7 @@ run (Config *config)
   events_stop ();
   if (isatty (STDERR_FILENO))
     say ("%s", "");
-  if (!watch.clean)
-    _exit (1); /* threads that hang would hang the exit, too */
-  config_free (watch.config);
-  g_ptr_array_unref (watch.cameras);
-  g_ptr_array_unref (watch.leaving);
-  g_main_loop_unref (watch.loop);
-  return 0;
+  finish (watch.clean ? 0 : 1);
 }
 
 /* Makes the classes that network sources need, before there are threads. GLib 2.74 deadlocks where one thread makes the
@@ -333,13 +334,11 @@ main (int argc, char **argv)
   config = config_load (argv[1], wrong);
   if (!config || (only_check && !check (config, wrong))) {
     say ("%s", g_strchomp (wrong->str));
-    g_clear_pointer (&config, config_free);
-    return 2;
+    finish (2);
   }
   if (only_check) {
     say ("%s: %u camera%s, nothing wrong", argv[1], config->cameras->len, config->cameras->len == 1 ? "" : "s");
-    config_free (config);
-    return 0;
+    finish (0);
   }
-  return run (config);
+  run (config);
 }

@@ -4,6 +4,7 @@
  * watch.c: all cameras of the process. */
 #include "watch.h"
 
+#include "client.h"
 #include "events.h"
 #include "gpu.h"
 #include "secrets.h"
@@ -58,6 +59,8 @@ watch_start (Watch *watch, Config *config)
   json_object_set_int_member (event, "cameras", config->cameras->len);
   json_object_set_int_member (event, "pid", getpid ());
   json_object_set_int_member (event, "gpus", gpu_count ());
+  if (client_socket ())
+    set_text (event, "socket", client_socket ());
   if (watch->metrics_port)
     json_object_set_int_member (event, "metrics_port", watch->metrics_port);
   event_post (event);

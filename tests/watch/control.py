@@ -21,7 +21,7 @@ try:
 except ImportError:
     yaml = None
 
-from harness import PROGRAM, ROOT, SECONDS, Skip, Watch, Web, expect, main, parse, run, talk
+from harness import PROGRAM, ROOT, SECONDS, STAND_IN, Skip, Watch, Web, expect, main, parse, plugins_but, run, talk
 
 SMALL = {'width': 64, 'height': 48, 'rate': 10}
 FILTER = 'cudamedian kernel-size=3 ! cudaconvolve name=blur preset=gauss'
@@ -196,7 +196,7 @@ def snapshots(folder):
     rest = os.path.join(folder, 'a.jpg.part')
     with open(rest, 'w', encoding='ascii') as file:
         file.write('half')
-    with Watch({'cameras': {'door': small(filter='cudamedian')}}, folder) as watch:
+    with Watch({'cameras': {'door': small(filter='cudamedian')}}, folder, wrapper=('env', '-C', '/')) as watch:
         watch.wait('started', 'door')
         for name, magic in {'a.jpg': b'\xff\xd8\xff', 'b c.png': b'\x89PNG'}.items():
             path = os.path.join(folder, name)
@@ -210,6 +210,7 @@ def snapshots(folder):
         watch.ask(f'snapshot door --overwrite {path}')
         expect('.png' in watch.ask(f'snapshot door {folder}/a.gif', ok=False)['error'], 'gif')
         watch.ask(f'snapshot door {folder}/no/such/folder.jpg', ok=False)
+        expect(watch.ask('snapshot door of-the-file.jpg')['file'] == f'{folder}/of-the-file.jpg', 'a relative path')
         parts = [name for name in os.listdir(folder) if name.endswith('.part')]
         expect(parts == ['a.jpg.part'] and os.path.getsize(rest) == 4, parts)
         watch.end()
@@ -241,8 +242,9 @@ def sockets(folder):
     stale = socket.socket(socket.AF_UNIX)
     stale.bind(path)
     stale.close()
-    config = {'cameras': {'door': small()}, 'control': {'socket': path, 'stdin': False}}
-    with Watch(config, folder) as watch:
+    config = {'cameras': {'door': small()}, 'control': {'socket': 'own/control', 'stdin': False}}
+    with Watch(config, folder, wrapper=('env', '-C', '/')) as watch:
+        expect(watch.wait('ready')['socket'] == path, watch.events)
         watch.wait('started', 'door')
         expect(stat.S_IMODE(os.stat(path).st_mode) == 0o600, 'the mode of the socket')
         answers = talk(path, 'status door\nnonsense\nstatus')
@@ -528,6 +530,22 @@ def signals(folder):
             expect([event['type'] for event in watch.events[-2:]] == ['stopping', 'stopped'], watch.events[-2:])
 
 
+def exits(folder):
+    """A library that crashes in its exit handler, as drivers do, changes no exit status, and loses no output."""
+    line = 'videotestsrc is-live=true ! video/x-raw,format=I420,width=64,height=48,framerate=10/1'
+    env = {**plugins_but(folder, 'video4linux2', more=[STAND_IN]), 'FAKE_CRASH': '1', 'FAKE_DEVICE': '/dev/fake',
+           'FAKE_V4L2': line}
+    with Watch({'cameras': {'door': {'source': '/dev/fake'}}}, folder, env) as watch:
+        watch.wait('started', 'door')
+        watch.end()
+        expect(watch.events[-1]['type'] == 'stopped', watch.events[-1])
+        status, _, errors = run('--check', watch.path, env=env)
+        expect(status == 0 and 'nothing wrong' in errors, (status, errors))
+        watch.write({'cameras': {'door': {'source': '/dev/fake'}, 'yard': {'source': 'test:nosuch'}}})
+        status, _, errors = run('--check', watch.path, env=env)
+        expect(status == 2 and 'nosuch' in errors, (status, errors))
+
+
 def manager(folder):
     """A service manager hears when it is ready, that its main loop runs, and when it ends."""
     path = os.path.join(folder, 'notify')
@@ -567,4 +585,4 @@ def deaf(folder):
 
 if __name__ == '__main__':
     sys.exit(main(begins, properties, refusals, wrong_values, changes, snapshots, lines, sockets, metrics, secrets,
-                  parts_of_secrets, documents, deployment, gpus, terminal, signals, manager, deaf))
+                  parts_of_secrets, documents, deployment, gpus, terminal, signals, exits, manager, deaf))

@@ -8,7 +8,6 @@ import glob
 import json
 import os
 import random
-import re
 import selectors
 import shutil
 import signal
@@ -18,7 +17,7 @@ import sys
 import threading
 import time
 
-from harness import SECONDS, Failed, Skip, Watch, Web, expect, free_port, main, need, probe, talk
+from harness import SECONDS, STAND_IN, Failed, Watch, Web, expect, free_port, main, need, plugins_but, probe, talk
 
 SMALL = {'width': 64, 'height': 48, 'rate': 10}
 GOOD = {'source': 'test:ball', **SMALL}
@@ -391,19 +390,7 @@ def free(watch, fifo, name):
 
 def devices(folder):
     """Cameras of /dev, by a stand-in for v4l2src: raw and JPEG, of the size that is asked for; unplugged, and back."""
-    need('gst-inspect-1.0')
-    stand_in = os.path.join(os.environ.get('CF_BUILD', 'build'), 'tests', 'watch', 'libgstfakev4l2.so')
-    if not os.path.exists(stand_in):
-        raise Skip(f'{stand_in} is not built')
-    text = subprocess.run(['gst-inspect-1.0', 'videotestsrc'], capture_output=True, text=True, check=True).stdout
-    system, plugins = os.path.dirname(re.search(r'Filename +(\S+)', text).group(1)), os.path.join(folder, 'plugins')
-    os.mkdir(plugins)
-    for name in os.listdir(system):  # all but the one whose place it takes
-        if 'video4linux2' not in name:
-            os.symlink(os.path.join(system, name), os.path.join(plugins, name))
-    os.symlink(stand_in, os.path.join(plugins, 'libgstfakev4l2.so'))
-    env = {'GST_PLUGIN_SYSTEM_PATH_1_0': plugins, 'GST_PLUGIN_SYSTEM_PATH': plugins, 'FAKE_DEVICE': '/dev/video7',
-           'GST_REGISTRY': os.path.join(folder, 'registry.bin'), 'GST_REGISTRY_FORK': 'no'}
+    env = {**plugins_but(folder, 'video4linux2', more=[STAND_IN]), 'FAKE_DEVICE': '/dev/video7'}
     lines = {'raw': 'videotestsrc is-live=true num-buffers=20 ! video/x-raw,format=YUY2,framerate=10/1',
              'jpeg': 'videotestsrc is-live=true num-buffers=20 ! video/x-raw,width=64,framerate=10/1 ! jpegenc'}
     cameras = {'door': {'source': '/dev/video7', 'filter': 'cudamedian', **SMALL}, 'good': GOOD,

@@ -2,8 +2,9 @@
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * v4l2.c: a plugin with a stand-in for v4l2src, for machines without a camera: what the launch line of FAKE_V4L2 makes,
- * and a `device`, which has to be the one of FAKE_DEVICE. */
+ * and a `device`, which has to be the one of FAKE_DEVICE. With FAKE_CRASH its exit handler crashes. */
 #include <gst/gst.h>
+#include <stdlib.h>
 
 #define PACKAGE "v4l2"
 
@@ -70,6 +71,8 @@ source_init (Source *source)
 static gboolean
 plugin_init (GstPlugin *plugin)
 {
+  if (g_getenv ("FAKE_CRASH")) /* as a driver's library does that is loaded with its plugin */
+    atexit (abort);
   return gst_element_register (plugin, "v4l2src", GST_RANK_NONE, source_get_type ());
 }
 
