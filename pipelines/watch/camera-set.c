@@ -9,25 +9,7 @@
 
 #include <string.h>
 
-void
-override_free (Override *override)
-{
-  g_free (override->property);
-  g_free (override->value);
-  g_free (override);
-}
-
 /* ---- elements ------------------------------------------------------------ */
-
-static const char *
-kind_of (GstElement *element)
-{
-  GstElementFactory *factory = gst_element_get_factory (element);
-
-  return factory ? GST_OBJECT_NAME (factory) : "";
-}
-
-static void apply (GList *elements, const GPtrArray *overrides);
 
 /* A camera that is away has no pipeline, but its filter can be asked and set: the next pipeline gets it. */
 GList *
@@ -43,7 +25,7 @@ camera_elements (Camera *camera, GString *wrong)
     return NULL;
   gst_object_ref_sink (bin);
   elements = find_elements (bin, "name");
-  apply (elements, camera->overrides);
+  overrides_apply (camera->overrides, elements);
   gst_object_unref (bin);
   return elements;
 }
@@ -124,25 +106,6 @@ check_changeable (GParamSpec *spec, GString *wrong)
   return wrong->len == 0;
 }
 
-static void
-remember (Camera *camera, guint index, const char *property, const char *value)
-{
-  Override *override;
-
-  for (guint i = 0; i < camera->overrides->len; i++) {
-    override = camera->overrides->pdata[i];
-    if (override->index == index && !strcmp (override->property, property)) {
-      g_ptr_array_remove_index (camera->overrides, i);
-      break;
-    }
-  }
-  override = g_new (Override, 1);
-  override->index = index;
-  override->property = g_strdup (property);
-  override->value = g_strdup (value);
-  g_ptr_array_add (camera->overrides, override); /* the last one is the newest */
-}
-
 /* Returns whether the element's property has this value. */
 static gboolean
 is_in_force (GObject *element, GParamSpec *spec, const GValue *value)
@@ -205,8 +168,8 @@ camera_set (Camera *camera, const char *target, const char *value, GString *wron
 {
   g_autolist (GstElement) elements = camera_elements (camera, wrong);
   GValue read = G_VALUE_INIT;
+  gboolean ok, waits = camera->state == CAMERA_FAILED;
   GParamSpec *spec;
-  gboolean ok;
   int index;
 
   if (!elements || !(spec = find_target (elements, target, &index, wrong)) || !check_changeable (spec, wrong))
@@ -214,8 +177,9 @@ camera_set (Camera *camera, const char *target, const char *value, GString *wron
   ok = read_value (spec, value, &read, wrong) &&
       set_property (camera, g_list_nth_data (elements, (guint) index), spec, &read, wrong);
   if (ok)
-    remember (camera, (guint) index, spec->name, value);
-  if (ok && camera->state == CAMERA_FAILED) /* this may be the value that was wrong */
+    waits |= overrides_keep (camera->overrides, elements, (guint) index, spec->name, value) &&
+        camera->state == CAMERA_WAITING;
+  if (ok && waits) /* this may be the value that was wrong */
     camera_restart (camera, NULL);
   g_value_unset (&read);
   return ok;
@@ -234,7 +198,7 @@ camera_enable (Camera *camera, gboolean on, GString *wrong)
     if (!spec || spec->value_type != G_TYPE_BOOLEAN)
       continue;
     g_object_set (l->data, "enabled", on, NULL);
-    remember (camera, index, "enabled", on ? "true" : "false");
+    overrides_keep (camera->overrides, elements, index, "enabled", on ? "true" : "false");
     any = TRUE;
   }
   if (elements && !any)
@@ -262,81 +226,6 @@ camera_get (Camera *camera, const char *target, GString *wrong)
   node = value_to_json (&value);
   g_value_unset (&value);
   return node;
-}
-
-/* ---- again --------------------------------------------------------------- */
-
-static void
-apply (GList *elements, const GPtrArray *overrides)
-{
-  for (guint i = 0; i < overrides->len; i++) {
-    Override *override = overrides->pdata[i];
-    GObject *element = g_list_nth_data (elements, override->index);
-    GParamSpec *spec = element ? g_object_class_find_property (G_OBJECT_GET_CLASS (element), override->property) : NULL;
-    g_autoptr (GString) wrong = g_string_new (NULL);
-    GValue value = G_VALUE_INIT;
-
-    if (!spec)
-      continue;
-    if (read_value (spec, override->value, &value, wrong))
-      g_object_set_property (element, spec->name, &value);
-    g_value_unset (&value);
-  }
-}
-
-void
-camera_apply (Camera *camera)
-{
-  g_autolist (GstElement) elements = find_elements (run_filter (camera->run), "name");
-
-  apply (elements, camera->overrides);
-}
-
-/* Returns whether a property of the element has the value that was set by command. */
-static gboolean
-keeps (GObject *element, const Override *override)
-{
-  GParamSpec *spec = g_object_class_find_property (G_OBJECT_GET_CLASS (element), override->property);
-  g_autoptr (GString) wrong = g_string_new (NULL);
-  GValue value = G_VALUE_INIT;
-  gboolean same;
-
-  if (!spec)
-    return FALSE;
-  same = read_value (spec, override->value, &value, wrong) && is_in_force (element, spec, &value);
-  g_value_unset (&value);
-  return same;
-}
-
-gboolean
-camera_drop_settings (Camera *camera, GstObject *element, const char *reason)
-{
-  g_autolist (GstElement) elements = find_elements (run_filter (camera->run), "name");
-  int index = element ? g_list_index (elements, element) : -1;
-  JsonArray *dropped = json_array_new ();
-  JsonObject *event;
-
-  for (guint i = camera->overrides->len; i-- > 0;) {
-    Override *override = camera->overrides->pdata[i];
-
-    if (element &&
-        (override->index != (guint) index || !g_str_has_prefix (reason, override->property) ||
-            keeps (G_OBJECT (element), override)))
-      continue;
-    g_autofree char *text = g_strdup_printf ("%u.%s", override->index, override->property);
-
-    json_array_add_string_element (dropped, text);
-    g_ptr_array_remove_index (camera->overrides, i);
-  }
-  if (json_array_get_length (dropped) == 0) {
-    json_array_unref (dropped);
-    return FALSE;
-  }
-  event = event_new (camera->settings->name, "settings-dropped");
-  json_object_set_array_member (event, "settings", dropped);
-  set_text (event, "reason", reason);
-  event_post (event);
-  return TRUE;
 }
 
 /* ---- status -------------------------------------------------------------- */

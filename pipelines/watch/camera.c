@@ -4,6 +4,7 @@
  * camera.c: one camera's life: start, frames, loss, back-off, start. */
 #include "camera.h"
 
+#include "../tools/line.h"
 #include "events.h"
 #include "gpu.h"
 
@@ -84,10 +85,13 @@ on_stopped (Run *run, gpointer data)
 static void
 stop (Camera *camera)
 {
+  g_autolist (GstElement) elements = NULL;
   RunCounts counts;
 
   if (!camera->run || !camera->watch) /* there is none, or it stops already */
     return;
+  elements = find_elements (run_filter (camera->run), "name");
+  overrides_note_sizes (camera->overrides, elements);
   counts = run_counts (camera->run);
   camera->endless |= counts.frames > 0 && camera->settings->http && run_is_endless (camera->run);
   camera->frames += counts.frames;
@@ -219,9 +223,11 @@ on_error (Camera *camera, GstMessage *message)
   g_autofree char *text = message_text (message), *reason = NULL;
   GstObject *source = GST_MESSAGE_SRC (message);
   gboolean refused = is_about_settings (message);
-  /* What was set by command goes first. A camera that has been up with the file's settings may have sent other frames
-   * than before, and will send the right ones again. */
-  gboolean hopeless = refused && !camera_drop_settings (camera, NULL, text) && !camera->proven &&
+  g_autolist (GstElement) elements = find_elements (run_filter (camera->run), "name");
+  /* A camera that has been up may have sent other frames than before, and will send the right ones again. What was set
+   * by command may be a file that is away. */
+  gboolean hopeless = refused &&
+      !overrides_refuse (camera->overrides, elements, source, text, camera->settings->name) && !camera->proven &&
       run_is_filter_part (camera->run, source);
 
   reason = g_strdup_printf ("%s: %s", name_of (source), text);
@@ -245,8 +251,6 @@ on_warning (Camera *camera, GstMessage *message)
   g_autofree char *text = message_text (message);
   gint64 now = g_get_monotonic_time ();
 
-  if (is_about_settings (message))
-    camera_drop_settings (camera, GST_MESSAGE_SRC (message), text);
   if (!g_strcmp0 (text, camera->warned) && now - camera->warned_at < SAME_WARNING)
     return;
   g_free (camera->warned);
@@ -361,6 +365,7 @@ build (Camera *camera)
     .packet = records ? recorder_packet : NULL,
     .packet_data = camera->recorder };
   g_autoptr (GString) wrong = g_string_new (NULL), note = g_string_new (NULL);
+  g_autolist (GstElement) elements = NULL;
 
   if (camera->held)
     return;
@@ -380,7 +385,8 @@ build (Camera *camera)
     fail (camera, wrong->str);
     return;
   }
-  camera_apply (camera);
+  elements = find_elements (run_filter (camera->run), "name");
+  overrides_start (camera->overrides, elements, camera->settings->name);
   camera->watch = gst_bus_add_watch (run_bus (camera->run), on_message, camera);
   camera->begun = g_get_monotonic_time ();
   set_state (camera, CAMERA_STARTING);
@@ -400,7 +406,7 @@ camera_new (CameraSettings *settings)
 
   camera->settings = camera_settings_ref (settings);
   camera->recorder = recorder_new (settings);
-  camera->overrides = g_ptr_array_new_with_free_func ((GDestroyNotify) override_free);
+  camera->overrides = overrides_new ();
   camera->delay = FIRST_DELAY;
   camera->gpu = -1;
   set_state (camera, CAMERA_WAITING);
@@ -412,7 +418,7 @@ camera_free (Camera *camera)
 {
   camera_settings_unref (camera->settings);
   recorder_unref (camera->recorder);
-  g_ptr_array_unref (camera->overrides);
+  overrides_free (camera->overrides);
   g_free (camera->reason);
   g_free (camera->format);
   g_free (camera->rate);
@@ -436,7 +442,6 @@ camera_restart (Camera *camera, CameraSettings *settings)
   if (settings) {
     camera_settings_unref (camera->settings);
     camera->settings = camera_settings_ref (settings);
-    g_ptr_array_set_size (camera->overrides, 0);
     camera->endless = FALSE;
     recorder_change (camera->recorder, settings);
   }
@@ -483,8 +488,13 @@ camera_tick (Camera *camera)
   camera->fps = (double) (counts.frames - camera->ticked);
   camera->ticked = counts.frames;
   silent = now - (counts.last_frame ? counts.last_frame : camera->begun);
-  if (camera->state == CAMERA_UP && now - camera->good_since > GOOD)
-    camera->delay = FIRST_DELAY;
+  if (camera->state == CAMERA_UP) {
+    g_autolist (GstElement) elements = find_elements (run_filter (camera->run), "name");
+
+    overrides_retry (camera->overrides, elements, camera->settings->name);
+    if (now - camera->good_since > GOOD)
+      camera->delay = FIRST_DELAY;
+  }
   if (silent > (gint64) timeout * (counts.last_frame ? 1 : 2) * G_USEC_PER_SEC) {
     g_autofree char *reason = g_strdup_printf ("no frame for %d s", (int) (silent / G_USEC_PER_SEC));
 

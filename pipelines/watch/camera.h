@@ -7,6 +7,7 @@
 #define PIPELINES_WATCH_CAMERA_H
 
 #include "config.h"
+#include "overrides.h"
 #include "record.h"
 #include "run.h"
 
@@ -20,18 +21,12 @@ typedef enum {
   CAMERA_ENDED,  /* a file has ended, or the camera was removed */
 } CameraState;
 
-/* A property that was set while the camera ran; a new pipeline gets it again. */
-typedef struct {
-  guint index; /* of the element in the filter line */
-  char *property, *value;
-} Override;
-
 typedef struct {
   CameraSettings *settings;
   CameraState state;
   Recorder *recorder;
   Run *run;                                       /* NULL: none; while it stops, still there */
-  GPtrArray *overrides;                           /* of Override */
+  Overrides *overrides;                           /* what was set by command */
   char *reason;                                   /* of the last loss; NULL: none yet */
   guint64 frames, dropped, not_encoded, restarts; /* all but the last: of earlier pipelines */
   double fps;
@@ -72,12 +67,6 @@ gboolean camera_enable (Camera *camera, gboolean on, GString *wrong);
 /* Returns the filter's elements, in the order of the line; of the pipeline, or of one made for the question. Free the
  * list with its references. */
 GList *camera_elements (Camera *camera, GString *wrong);
-/* Sets what was set while the camera ran on the elements of a new pipeline. */
-void camera_apply (Camera *camera);
-/* Forgets all that was set, or what one element has refused, as the reason says that begins with the property's name;
- * reports it. Returns FALSE if there was nothing to forget. */
-gboolean camera_drop_settings (Camera *camera, GstObject *element, const char *reason);
-void override_free (Override *override);
 /* Returns the backends of the filter: "cuda", "cpu", "cuda+cpu", "none". Free it. */
 char *camera_backend (Camera *camera);
 const char *camera_state_name (CameraState state);

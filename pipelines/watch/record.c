@@ -549,8 +549,7 @@ recorder_change (Recorder *recorder, CameraSettings *settings)
   recorder->settings = camera_settings_ref (settings);
   g_mutex_unlock (&recorder->lock);
   camera_settings_unref (old);
-  recorder->when = -1;
-  update (recorder);
+  update (recorder); /* what was set by command stays */
 }
 
 JsonObject *

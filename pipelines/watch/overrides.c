@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
+ *
+ * overrides.c: what was set by command on a camera's filter.
+ *
+ * Nothing that was hidden by command may show again by itself. A value that a new element refuses (a mask whose file is
+ * away) is not forgotten: the element gets no other value in its place, so that it filters the whole frame, and the
+ * value is tried again. */
+#include "overrides.h"
+
+#include "events.h"
+#include "run.h"
+
+#include <gst/video/video.h>
+#include <stdatomic.h>
+#include <string.h>
+
+/* Which element of a line: by its name, or else as the nth of its kind. */
+typedef struct {
+  char *kind, *name; /* name NULL: the line gives it none */
+  guint nth;
+} Key;
+
+/* Sets a property in a thread of its own, since reading a mask may wait for a disk. */
+typedef struct {
+  gatomicrefcount count;
+  GstElement *element;
+  char *property, *value;
+  _Atomic int done;
+} Retry;
+
+typedef struct {
+  Key key;
+  char *property, *value;
+  gboolean refused; /* the element filters the whole frame instead, or does not start */
+  Retry *retry;     /* NULL: none is under way */
+} Override;
+
+/* Where a region in pixels was set. */
+typedef struct {
+  Key key;
+  char *roi, *size, *frames; /* size: the frames that roi counts in; frames: the last ones */
+} Place;
+
+struct Overrides {
+  GPtrArray *list;   /* of Override, in the order in which they were set */
+  GPtrArray *places; /* of Place */
+};
+
+static void
+clear_key (Key *key)
+{
+  g_free (key->kind);
+  g_free (key->name);
+}
+
+static void
+retry_unref (Retry *retry)
+{
+  if (!retry || !g_atomic_ref_count_dec (&retry->count))
+    return;
+  gst_object_unref (retry->element);
+  g_free (retry->property);
+  g_free (retry->value);
+  g_free (retry);
+}
+
+static void
+override_free (gpointer data)
+{
+  Override *override = data;
+
+  clear_key (&override->key);
+  g_free (override->property);
+  g_free (override->value);
+  retry_unref (override->retry);
+  g_free (override);
+}
+
+static void
+place_free (gpointer data)
+{
+  Place *place = data;
+
+  clear_key (&place->key);
+  g_free (place->roi);
+  g_free (place->size);
+  g_free (place->frames);
+  g_free (place);
+}
+
+Overrides *
+overrides_new (void)
+{
+  Overrides *overrides = g_new (Overrides, 1);
+
+  overrides->list = g_ptr_array_new_with_free_func (override_free);
+  overrides->places = g_ptr_array_new_with_free_func (place_free);
+  return overrides;
+}
+
+void
+overrides_free (Overrides *overrides)
+{
+  g_ptr_array_unref (overrides->list);
+  g_ptr_array_unref (overrides->places);
+  g_free (overrides);
+}
+
+/* ---- elements ------------------------------------------------------------ */
+
+const char *
+kind_of (GstElement *element)
+{
+  GstElementFactory *factory = gst_element_get_factory (element);
+
+  return factory ? GST_OBJECT_NAME (factory) : "";
+}
+
+/* Returns whether the line gives the element its name. Others are made of the type: GstCudaMedian, cudamedian0. */
+static gboolean
+has_own_name (GstElement *element)
+{
+  const char *type = G_OBJECT_TYPE_NAME (element), *name = GST_OBJECT_NAME (element);
+  const gsize n = strlen (type) - (g_str_has_prefix (type, "Gst") ? 3 : 0);
+
+  type += strlen (type) - n;
+  return g_ascii_strncasecmp (name, type, n) || !name[n] || strspn (name + n, "0123456789") != strlen (name + n);
+}
+
+static Key
+key_of (GList *elements, guint index)
+{
+  GstElement *element = g_list_nth_data (elements, index);
+  Key key = { g_strdup (kind_of (element)), has_own_name (element) ? g_strdup (GST_OBJECT_NAME (element)) : NULL, 0 };
+
+  for (GList *l = elements; l->data != element; l = l->next)
+    key.nth += !strcmp (kind_of (l->data), key.kind);
+  return key;
+}
+
+/* Returns the place of the element in the list, -1: it has none such. An element that has got another name is found by
+ * its kind. */
+static int
+find (GList *elements, const Key *key)
+{
+  int index = 0, found = -1;
+  guint n = 0;
+
+  for (GList *l = elements; l; l = l->next, index++) {
+    if (strcmp (kind_of (l->data), key->kind))
+      continue;
+    if (key->name && !strcmp (GST_OBJECT_NAME (l->data), key->name))
+      return index;
+    if (n++ == key->nth)
+      found = index;
+  }
+  return found;
+}
+
+static GParamSpec *
+find_property (gpointer element, const char *property)
+{
+  return g_object_class_find_property (G_OBJECT_GET_CLASS (element), property);
+}
+
+/* ---- values -------------------------------------------------------------- */
+
+static gboolean
+read_value (GParamSpec *spec, const char *text, GValue *value)
+{
+  g_value_init (value, spec->value_type);
+  if (spec->value_type != G_TYPE_STRING)
+    return gst_value_deserialize (value, text);
+  g_value_set_string (value, text);
+  return TRUE;
+}
+
+static void
+set_property (GObject *element, const char *property, const char *text)
+{
+  GParamSpec *spec = find_property (element, property);
+  GValue value = G_VALUE_INIT;
+
+  if (read_value (spec, text, &value))
+    g_object_set_property (element, spec->name, &value);
+  g_value_unset (&value);
+}
+
+/* Returns whether the element has the value. */
+static gboolean
+is_in_force (GObject *element, const Override *override)
+{
+  GParamSpec *spec = find_property (element, override->property);
+  GValue value = G_VALUE_INIT, now = G_VALUE_INIT;
+  gboolean same = read_value (spec, override->value, &value);
+
+  g_value_init (&now, spec->value_type);
+  g_object_get_property (element, spec->name, &now);
+  same = same && !g_param_values_cmp (spec, &value, &now);
+  g_value_unset (&now);
+  g_value_unset (&value);
+  return same;
+}
+
+/* Sets a value on an element that has not started. Returns FALSE if the element refuses it. An element of this project
+ * that has no other value in its place filters the whole frame. */
+static gboolean
+put (GObject *element, const Override *override)
+{
+  GParamSpec *spec = find_property (element, override->property);
+
+  set_property (element, override->property, override->value);
+  if (spec->value_type != G_TYPE_STRING || !find_property (element, "active-backend") ||
+      is_in_force (element, override))
+    return TRUE;
+  g_object_set (element, override->property, NULL, NULL);
+  set_property (element, override->property, override->value);
+  return is_in_force (element, override);
+}
+
+/* ---- reports ------------------------------------------------------------- */
+
+static void
+add_name (JsonArray *names, const Override *override, int index)
+{
+  g_autofree char *name = index < 0
+      ? g_strdup_printf ("%s.%s", override->key.name ? override->key.name : override->key.kind, override->property)
+      : g_strdup_printf ("%d.%s", index, override->property);
+
+  json_array_add_string_element (names, name);
+}
+
+/* Posts the event if there are names. Takes them. */
+static void
+report (const char *camera, const char *type, JsonArray *names, const char *reason)
+{
+  JsonObject *event;
+
+  if (json_array_get_length (names) == 0) {
+    json_array_unref (names);
+    return;
+  }
+  event = event_new (camera, type);
+  json_object_set_array_member (event, "settings", names);
+  if (reason)
+    set_text (event, "reason", reason);
+  event_post (event);
+}
+
+/* ---- for pipelines --------------------------------------------------------- */
+
+gboolean
+overrides_keep (Overrides *overrides, GList *elements, guint index, const char *property, const char *value)
+{
+  Override *override = g_new0 (Override, 1);
+  gboolean was_refused = FALSE;
+
+  override->key = key_of (elements, index);
+  override->property = g_strdup (property);
+  override->value = g_strdup (value);
+  for (guint i = 0; i < overrides->list->len; i++) {
+    Override *old = overrides->list->pdata[i];
+
+    if (find (elements, &old->key) != (int) index || strcmp (old->property, property))
+      continue;
+    was_refused = old->refused;
+    /* A retry of the old value that still waits for the disk may come after the new one. */
+    override->retry = g_steal_pointer (&old->retry);
+    override->refused = override->retry != NULL;
+    g_ptr_array_remove_index (overrides->list, i);
+    break;
+  }
+  g_ptr_array_add (overrides->list, override);
+  for (guint i = 0; i < overrides->places->len; i++) {
+    Place *place = overrides->places->pdata[i];
+
+    /* What is set while the camera is away is meant for the frames that it had. */
+    if (!strcmp (property, "roi") && find (elements, &place->key) == (int) index) {
+      g_free (place->roi);
+      g_free (place->size);
+      place->roi = g_strdup (value);
+      place->size = g_strdup (place->frames);
+    }
+  }
+  return was_refused;
+}
+
+/* Sets the sizes that regions are of, where they are the same regions. */
+static void
+restore_sizes (Overrides *overrides, GList *elements)
+{
+  for (guint i = 0; i < overrides->places->len; i++) {
+    Place *place = overrides->places->pdata[i];
+    GObject *element = g_list_nth_data (elements, (guint) find (elements, &place->key));
+    g_autofree char *roi = NULL;
+
+    if (element)
+      g_object_get (element, "roi", &roi, NULL);
+    if (roi && !strcmp (roi, place->roi))
+      g_object_set (element, "roi-size", place->size, NULL);
+  }
+}
+
+void
+overrides_apply (Overrides *overrides, GList *elements)
+{
+  for (guint i = 0; i < overrides->list->len; i++) {
+    Override *override = overrides->list->pdata[i];
+    GObject *element = g_list_nth_data (elements, (guint) find (elements, &override->key));
+
+    if (element && find_property (element, override->property))
+      put (element, override);
+  }
+  restore_sizes (overrides, elements);
+}
+
+void
+overrides_start (Overrides *overrides, GList *elements, const char *camera)
+{
+  JsonArray *gone = json_array_new (), *refused = json_array_new ();
+
+  for (guint i = 0; i < overrides->list->len;) {
+    Override *override = overrides->list->pdata[i];
+    int index = find (elements, &override->key);
+    gboolean was_refused = override->refused;
+
+    g_clear_pointer (&override->retry, retry_unref);
+    if (index < 0) {
+      add_name (gone, override, index);
+      g_ptr_array_remove_index (overrides->list, i);
+      continue;
+    }
+    override->refused = !put (g_list_nth_data (elements, (guint) index), override) || was_refused;
+    if (override->refused && !was_refused)
+      add_name (refused, override, index);
+    i++;
+  }
+  restore_sizes (overrides, elements);
+  report (camera, "settings-dropped", gone, "the filter has this element no more");
+  report (camera, "settings-refused", refused,
+      "the filter refuses now what was set by command: the whole frame is filtered until it takes it");
+}
+
+gboolean
+overrides_refuse (Overrides *overrides, GList *elements, GstObject *element, const char *text, const char *camera)
+{
+  const int place = element ? g_list_index (elements, element) : -1;
+  JsonArray *refused = json_array_new ();
+  gboolean any = FALSE;
+
+  for (guint i = 0; place >= 0 && i < overrides->list->len; i++) {
+    Override *override = overrides->list->pdata[i];
+
+    if (find (elements, &override->key) != place)
+      continue;
+    any = TRUE;
+    if (override->refused || !g_str_has_prefix (text, override->property))
+      continue;
+    override->refused = TRUE;
+    add_name (refused, override, place);
+  }
+  report (camera, "settings-refused", refused, text);
+  return any;
+}
+
+static void
+retry_in_thread (gpointer data)
+{
+  Retry *retry = data;
+
+  set_property (G_OBJECT (retry->element), retry->property, retry->value);
+  atomic_store (&retry->done, 1);
+  retry_unref (retry);
+}
+
+static Retry *
+retry_start (GstElement *element, const Override *override)
+{
+  Retry *retry = g_new0 (Retry, 1);
+
+  g_atomic_ref_count_init (&retry->count);
+  g_atomic_ref_count_inc (&retry->count);
+  retry->element = gst_object_ref (element);
+  retry->property = g_strdup (override->property);
+  retry->value = g_strdup (override->value);
+  in_pool (retry_in_thread, retry);
+  return retry;
+}
+
+void
+overrides_retry (Overrides *overrides, GList *elements, const char *camera)
+{
+  JsonArray *applied = json_array_new ();
+
+  for (guint i = 0; i < overrides->list->len; i++) {
+    Override *override = overrides->list->pdata[i];
+    int index = find (elements, &override->key);
+    GstElement *element = g_list_nth_data (elements, (guint) index);
+
+    if (!override->refused || !element || (override->retry && !atomic_load (&override->retry->done)))
+      continue;
+    g_clear_pointer (&override->retry, retry_unref);
+    override->refused = !is_in_force (G_OBJECT (element), override);
+    if (override->refused)
+      override->retry = retry_start (element, override);
+    else
+      add_name (applied, override, index);
+  }
+  report (camera, "settings-applied", applied, NULL);
+}
+
+/* ---- sizes ----------------------------------------------------------------- */
+
+/* Returns the size of the element's frames as text (free it), NULL: it has none. */
+static char *
+frame_size (GstElement *element)
+{
+  g_autoptr (GstPad) pad = gst_element_get_static_pad (element, "sink");
+  g_autoptr (GstCaps) caps = pad ? gst_pad_get_current_caps (pad) : NULL;
+  GstVideoInfo info;
+
+  return caps && gst_video_info_from_caps (&info, caps)
+      ? g_strdup_printf ("%dx%d", GST_VIDEO_INFO_WIDTH (&info), GST_VIDEO_INFO_HEIGHT (&info))
+      : NULL;
+}
+
+void
+overrides_note_sizes (Overrides *overrides, GList *elements)
+{
+  guint index = 0;
+
+  for (GList *l = elements; l; l = l->next, index++) {
+    g_autofree char *roi = NULL, *size = NULL, *frames = frame_size (l->data);
+    Place *place;
+
+    if (!frames || !find_property (l->data, "roi-size")) /* no frame came, and what is known of earlier ones counts */
+      continue;
+    g_object_get (l->data, "roi", &roi, "roi-size", &size, NULL);
+    for (guint i = overrides->places->len; i-- > 0;)
+      if (find (elements, &((Place *) overrides->places->pdata[i])->key) == (int) index)
+        g_ptr_array_remove_index (overrides->places, i);
+    place = g_new (Place, 1);
+    *place = (Place) { key_of (elements, index), g_strdup (roi ? roi : ""), g_strdup (size),
+      g_steal_pointer (&frames) };
+    g_ptr_array_add (overrides->places, place);
+  }
+}

@@ -1,0 +1,211 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Copyright (C) 2026 the gst-cuda-filters authors
+"""cf-watch: what was hidden by command stays hidden: over losses, reloads, pictures of other formats and sizes, and
+masks whose files come and go. Each picture has a bright secret, which no snapshot may show. See harness.py."""
+import functools
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import zlib
+
+from harness import SECONDS, Watch, Web, expect, main, need
+
+LARGE, SMALL = (128, 96), (64, 48)
+DARK, BRIGHT = 60, 230
+FILL = 'cudaconvolve name=hide preset=fill fill-color=0xff000000 roi=0,0,2,2'
+AT = 0.5, 0.5, 0.75, 0.75  # the secret: left, top, right, bottom in fractions of the frame
+
+
+def pixels(size, part=AT):
+    """Returns the rows of a dark picture with a bright part."""
+    (width, height), (left, top, right, bottom) = size, part
+    return [bytes(BRIGHT if left <= x / width < right and top <= y / height < bottom else DARK for x in range(width))
+            for y in range(height)]
+
+
+def png(rows):
+    """Returns gray rows as a PNG file."""
+    def chunk(name, data):
+        return struct.pack('>I', len(data)) + name + data + struct.pack('>I', zlib.crc32(name + data))
+    header = struct.pack('>IIBBBBB', len(rows[0]), len(rows), 8, 0, 0, 0, 0)
+    return b'\x89PNG\r\n\x1a\n' + chunk(b'IHDR', header) + \
+        chunk(b'IDAT', zlib.compress(b''.join(b'\0' + row for row in rows), 1)) + chunk(b'IEND', b'')
+
+
+@functools.lru_cache(None)
+def jpeg(size, kind, part):
+    """Returns a picture as a JPEG file, which decodes to frames of this format."""
+    need('gst-launch-1.0')
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [os.path.join(folder, name) for name in ('in.png', 'out.jpg')]
+        with open(paths[0], 'wb') as file:
+            file.write(png(pixels(size, part)))
+        subprocess.run(['gst-launch-1.0', '-q', 'filesrc', f'location={paths[0]}', '!', 'pngdec', '!', 'videoconvert',
+                        '!', f'video/x-raw,format={kind}', '!', 'jpegenc', 'quality=95', '!', 'filesink',
+                        f'location={paths[1]}'], check=True, timeout=SECONDS)
+        with open(paths[1], 'rb') as file:
+            return file.read()
+
+
+def gray(path):
+    """Returns the rows of a PNG file of 8 bits; of colours, the first."""
+    with open(path, 'rb') as file:
+        data = file.read()
+    at, packed = 8, b''
+    while at < len(data):
+        length, name = struct.unpack('>I4s', data[at:at + 8])
+        if name == b'IHDR':
+            width, height, _, color = struct.unpack('>IIBB', data[at + 8:at + 18])
+        packed += data[at + 8:at + 8 + length] if name == b'IDAT' else b''
+        at += 12 + length
+    step = {0: 1, 2: 3, 4: 2, 6: 4}[color]
+    data, rows, above = zlib.decompress(packed), [], bytes(width * step)
+    for y in range(height):
+        kind, *line = data[y * (width * step + 1):(y + 1) * (width * step + 1)]
+        for i, up in enumerate(above):
+            left, corner = (line[i - step], above[i - step]) if i >= step else (0, 0)
+            guess = [0, left, up, (left + up) // 2,
+                     min((left, up, corner), key=lambda value, sum=left + up - corner: abs(sum - value))][kind]
+            line[i] = (line[i] + guess) & 255
+        above = bytes(line)
+        rows.append(above[::step])
+    return rows
+
+
+class Camera:
+    """Sends one picture again and again, as a camera over HTTP does. `show` changes the picture; `cut` ends the
+    connections, so that the next ones begin with it."""
+
+    def __init__(self):
+        self.lock = threading.Condition()
+        self.turn, self.picture = 0, b''
+        self.web = Web(lambda request: self.answer(request))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.cut()
+        self.web.__exit__()
+
+    def show(self, size, kind='I420', part=AT):
+        self.picture = jpeg(size, kind, part)
+
+    def cut(self):
+        with self.lock:
+            self.turn += 1
+            self.lock.notify_all()
+
+    def answer(self, request):
+        turn = self.turn
+        request.wfile.write(b'HTTP/1.0 200 OK\r\nContent-Type: multipart/x-mixed-replace;boundary=b\r\n\r\n')
+        with self.lock:
+            while turn == self.turn:
+                request.wfile.write(b'--b\r\nContent-Type: image/jpeg\r\nContent-Length: %d\r\n\r\n%s\r\n' %
+                                    (len(self.picture), self.picture))
+                self.lock.wait(0.02)  # the time from frame to frame
+
+
+def shot(watch, folder):
+    """Returns the next frame; not one that the filter had begun before the last command."""
+    path = os.path.join(folder, 'shot.png')
+    watch.ask(f'snapshot door --overwrite {path}')
+    watch.ask(f'snapshot door --overwrite {path}')
+    return gray(path)
+
+
+def expect_hidden(rows, what, whole=False):
+    """The secret is black. The rest is not, unless the whole frame has to be."""
+    width, height = len(rows[0]), len(rows)
+    left, top, right, bottom = (round(at * side) for at, side in zip(AT, (width, height, width, height)))
+    secret = max(max(row[left:right]) for row in rows[top:bottom])
+    rest = max(max(row) for row in rows)
+    expect(secret < 30, f'{what}: {secret} is open')
+    expect((rest < 30) == whole, f'{what}: the brightest pixel is {rest}')
+
+
+def config(camera, line=FILL, **settings):
+    return {'cameras': {'door': {'source': camera.web.address, 'filter': line, **settings}}}
+
+
+def other_format(folder):
+    """Another element refuses a picture of red, green and blue: what was set by command counts in the next one."""
+    with Camera() as camera:
+        camera.show(LARGE)
+        with Watch(config(camera, f'cudamedian apply-to=luma ! {FILL}'), folder) as watch:
+            watch.wait('started', 'door')
+            watch.ask('set door hide.roi 0.4,0.4,0.4,0.4')
+            expect_hidden(shot(watch, folder), 'before')
+            camera.show(LARGE, 'RGB')
+            camera.cut()
+            expect('apply-to' in watch.wait('error', 'door')['text'], watch.text)
+            camera.show(LARGE)
+            watch.wait('back', 'door')
+            expect_hidden(shot(watch, folder), 'after')
+            expect(not [event for event in watch.events if event['type'].startswith('settings-')], watch.text)
+            watch.end()
+
+
+def mask_away(folder):
+    """A mask whose file is away when the camera is built anew: the whole frame is hidden, also at the next time, and
+    the mask counts as soon as the file is there, without another command."""
+    mask, away = (os.path.join(folder, name) for name in ('mask.png', 'away.png'))
+    with open(mask, 'wb') as file:
+        file.write(png([bytes(255 if value == BRIGHT else 0 for value in row) for row in pixels(LARGE)]))
+    with Camera() as camera:
+        camera.show(LARGE)
+        with Watch(config(camera), folder) as watch:
+            watch.wait('started', 'door')
+            watch.ask(f'set door hide.mask {mask}')
+            expect_hidden(shot(watch, folder), 'before')
+            os.rename(mask, away)
+            for times in range(2):
+                watch.ask('restart door')
+                watch.wait('back', 'door')
+                expect_hidden(shot(watch, folder), f'away {times}', whole=True)
+            refused = [event for event in watch.events if event['type'] == 'settings-refused']
+            expect([event['settings'] for event in refused] == [['0.mask']], refused)
+            os.rename(away, mask)
+            expect(watch.wait('settings-applied', 'door')['settings'] == ['0.mask'], watch.text)
+            expect_hidden(shot(watch, folder), 'there again')
+            # A mask of the file is no more than what the command says.
+            watch.write(config(camera, FILL + f' mask={mask}'))
+            watch.ask(f'set door hide.mask {mask}2', ok=False)
+            os.rename(mask, mask + '2')
+            watch.ask(f'set door hide.mask {mask}2')
+            os.rename(mask + '2', mask)
+            watch.ask('reload')
+            watch.wait('back', 'door')
+            expect_hidden(shot(watch, folder), 'another mask in the file', whole=True)
+            watch.ask(f'set door hide.mask {mask}')
+            expect_hidden(shot(watch, folder), 'a mask that is there')
+            watch.end()
+
+
+def reload(folder):
+    """A reload keeps what was set by command, with another timeout and with another line; what belongs to no element
+    any more is dropped, and the event says so."""
+    with Camera() as camera:
+        camera.show(LARGE)
+        with Watch(config(camera), folder) as watch:
+            watch.wait('started', 'door')
+            watch.ask('set door hide.roi 0.4,0.4,0.4,0.4')
+            for line in (FILL, f'cudamedian ! {FILL}', FILL.replace('=hide', '=cover'), FILL.replace('name=hide ', ''),
+                         f'{FILL} roi-grow=1'):
+                watch.write(config(camera, line, timeout=11))
+                expect(watch.ask('reload')['changed'] == ['door'], line)
+                watch.wait('back', 'door')
+                expect_hidden(shot(watch, folder), line)
+            expect(not [event for event in watch.events if event['type'].startswith('settings-')], watch.text)
+            watch.write(config(camera, 'cudamedian'))
+            watch.ask('reload')
+            expect(watch.wait('settings-dropped', 'door')['settings'] == ['hide.roi'], watch.text)
+            watch.end()
+
+
+if __name__ == '__main__':
+    sys.exit(main(other_format, mask_away, reload))
