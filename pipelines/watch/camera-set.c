@@ -299,6 +299,8 @@ camera_status (Camera *camera)
   json_object_set_double_member (status, "fps", camera->fps);
   json_object_set_int_member (status, "dropped", (gint64) (camera->dropped + counts.dropped));
   json_object_set_int_member (status, "restarts", (gint64) camera->restarts);
+  if (camera->aside)
+    json_object_set_int_member (status, "aside", g_slist_length (camera->aside));
   if (camera->reason)
     set_text (status, "reason", camera->reason);
   if (camera->width) {

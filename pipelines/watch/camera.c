@@ -15,6 +15,7 @@
 #define GOOD (10 * G_USEC_PER_SEC) /* of frames: the next loss begins with the first delay again */
 #define LOOPS_AFTER G_USEC_PER_SEC /* at least, since it began: a picture in a file takes no time */
 #define STOPS_WITHIN (5 * G_USEC_PER_SEC)
+#define MAX_ASIDE 3                        /* pipelines of a camera that do not end, beside the one it has */
 #define SAME_WARNING (60 * G_USEC_PER_SEC) /* is not repeated sooner */
 
 static void build (Camera *camera);
@@ -56,29 +57,94 @@ on_retry (gpointer data)
   return G_SOURCE_REMOVE;
 }
 
+/* A pipeline that is being stopped. The camera may have another one meanwhile, or be gone. */
+struct Stopping {
+  Camera *camera; /* NULL: it is gone */
+  Recorder *recorder;
+  CameraSettings *settings;
+  int gpu;
+  gint64 since; /* monotonic µs */
+  gboolean reported;
+};
+
+static guint n_aside; /* of all cameras */
+
+guint
+camera_count_aside (void)
+{
+  return n_aside;
+}
+
+/* Does what is next for a camera that has no pipeline any more. */
 static void
-on_stopped (Run *run, gpointer data)
+go_on (Camera *camera)
 {
   static const CameraState
       without_run[] = { [NEXT_NOTHING] = CAMERA_ENDED, [NEXT_WAIT] = CAMERA_WAITING, [NEXT_FAILED] = CAMERA_FAILED };
-  Camera *camera = data;
 
-  if (camera->state == CAMERA_STUCK) {
-    JsonObject *event = event_of (camera, "freed");
-
-    json_object_set_int_member (event, "after_ms", (g_get_monotonic_time () - camera->since) / 1000);
-    event_post (event);
-  }
-  gpu_release (camera->gpu);
   camera->gpu = -1;
   camera->run = NULL;
-  run_unref (run);
+  camera->stopping = NULL;
   if (camera->removing)
     set_state (camera, CAMERA_ENDED);
   else if (camera->next == NEXT_BUILD)
     build (camera);
   else
     set_state (camera, without_run[camera->next]);
+}
+
+/* Has the camera go on without the pipeline that does not end. */
+static void
+set_aside (Camera *camera)
+{
+  run_abandon (camera->run);
+  camera->aside = g_slist_prepend (camera->aside, camera->stopping);
+  n_aside++;
+  go_on (camera);
+}
+
+static void
+on_stopped (Run *run, gpointer data)
+{
+  Stopping *stopping = data;
+  Camera *camera = stopping->camera;
+
+  if (stopping->reported) {
+    JsonObject *event = event_new (stopping->settings->name, "freed");
+
+    json_object_set_int_member (event, "after_ms", (g_get_monotonic_time () - stopping->since) / 1000);
+    event_post (event);
+  }
+  gpu_release (stopping->gpu);
+  run_unref (run);
+  if (camera && camera->stopping == stopping)
+    go_on (camera);
+  else {
+    n_aside--;
+    if (camera)
+      camera->aside = g_slist_remove (camera->aside, stopping);
+    if (camera && camera->state == CAMERA_STUCK)
+      set_aside (camera); /* there is room again */
+  }
+  recorder_unref (stopping->recorder);
+  camera_settings_unref (stopping->settings);
+  g_free (stopping);
+}
+
+/* Reports a pipeline that does not end. Another one takes its place, but not many: each holds threads and memory. */
+static void
+on_stuck (Camera *camera)
+{
+  gboolean room = g_slist_length (camera->aside) < MAX_ASIDE;
+
+  camera->stopping->reported = TRUE;
+  camera->state = CAMERA_STUCK; /* since stays */
+  post_reason (camera, "stuck",
+      camera->final ? "its pipeline does not end"
+          : room    ? "its pipeline does not end, and is kept aside; the camera goes on without it"
+                    : "its pipelines do not end; the camera comes back when one of them has ended after all");
+  if (room && !camera->final)
+    set_aside (camera);
 }
 
 /* Begins to stop the pipeline; on_stopped does what is next. */
@@ -102,7 +168,13 @@ stop (Camera *camera)
   g_source_remove (camera->watch);
   camera->watch = 0;
   set_state (camera, CAMERA_STOPPING);
-  run_stop (camera->run, on_stopped, camera);
+  camera->stopping = g_new0 (Stopping, 1);
+  camera->stopping->camera = camera;
+  camera->stopping->recorder = recorder_ref (camera->recorder);
+  camera->stopping->settings = camera_settings_ref (camera->settings);
+  camera->stopping->gpu = camera->gpu;
+  camera->stopping->since = camera->since;
+  run_stop (camera->run, on_stopped, camera->stopping);
   recorder_pause (camera->recorder);
 }
 
@@ -416,6 +488,9 @@ camera_new (CameraSettings *settings)
 void
 camera_free (Camera *camera)
 {
+  for (GSList *l = camera->aside; l; l = l->next)
+    ((Stopping *) l->data)->camera = NULL;
+  g_slist_free (camera->aside);
   camera_settings_unref (camera->settings);
   recorder_unref (camera->recorder);
   overrides_free (camera->overrides);
@@ -455,9 +530,10 @@ camera_restart (Camera *camera, CameraSettings *settings)
 }
 
 void
-camera_remove (Camera *camera)
+camera_remove (Camera *camera, gboolean final)
 {
   camera->removing = TRUE;
+  camera->final = final;
   cancel_retry (camera);
   stop (camera);
   recorder_stop (camera->recorder);
@@ -478,10 +554,8 @@ camera_tick (Camera *camera)
   guint timeout = camera->settings->timeout + camera->settings->every;
   RunCounts counts;
 
-  if (camera->state == CAMERA_STOPPING && now - camera->since > STOPS_WITHIN) {
-    camera->state = CAMERA_STUCK; /* since stays */
-    post_reason (camera, "stuck", "its pipeline does not end; the camera comes back when it has ended after all");
-  }
+  if (camera->state == CAMERA_STOPPING && now - camera->since > STOPS_WITHIN)
+    on_stuck (camera);
   if (!camera->run || !camera->watch)
     return;
   counts = run_counts (camera->run);

@@ -16,10 +16,12 @@ typedef enum {
   CAMERA_UP,
   CAMERA_WAITING, /* for the next attempt */
   CAMERA_STOPPING,
-  CAMERA_STUCK,  /* its pipeline does not end; nothing can be done but wait */
+  CAMERA_STUCK,  /* too many of its pipelines do not end; nothing can be done but wait */
   CAMERA_FAILED, /* its settings cannot be made a pipeline, or its filter refuses them */
   CAMERA_ENDED,  /* a file has ended, or the camera was removed */
 } CameraState;
+
+typedef struct Stopping Stopping;
 
 typedef struct {
   CameraSettings *settings;
@@ -32,8 +34,12 @@ typedef struct {
   double fps;
   gint64 since; /* monotonic µs: since when it is in this state */
 
+  GSList *aside; /* of Stopping: its pipelines that do not end, and that another one has taken the place of */
+
   /* For camera.c. */
-  gboolean held; /* is not started yet: it waits for the end of the camera that had its name before */
+  Stopping *stopping; /* the pipeline, while it stops */
+  gboolean final;     /* the process ends: nothing takes the place of what hangs */
+  gboolean held;      /* is not started yet: it waits for the end of the camera that had its name before */
   guint watch, retry_timer, delay, attempts;
   gboolean was_up, quiet, removing, software_encoder, no_encoder;
   gboolean endless; /* an HTTP camera, as its stream was once: what comes with an end in its place is not the last */
@@ -52,8 +58,11 @@ void camera_free (Camera *camera);
 void camera_start (Camera *camera);
 /* Rebuilds it now, with these settings where they are not NULL. */
 void camera_restart (Camera *camera, CameraSettings *settings);
-/* Stops it for good. camera_is_gone () says when that is done, and its files are finished. */
-void camera_remove (Camera *camera);
+/* Stops it for good; `final`: so that the process can end. camera_is_gone () says when that is done, and its files are
+ * finished. */
+void camera_remove (Camera *camera, gboolean final);
+/* Returns how many pipelines do not end that another one has taken the place of, or that of a camera which is gone. */
+guint camera_count_aside (void);
 gboolean camera_is_gone (Camera *camera);
 /* Looks whether frames come; call it once a second. */
 void camera_tick (Camera *camera);

@@ -104,7 +104,7 @@ on_sample (GstAppSink *sink, gpointer data)
   buffer = gst_sample_get_buffer (sample);
   running = buffer ? gst_segment_to_running_time (segment, GST_FORMAT_TIME, GST_BUFFER_PTS (buffer))
                    : GST_CLOCK_TIME_NONE;
-  if (GST_CLOCK_TIME_IS_VALID (running)) {
+  if (GST_CLOCK_TIME_IS_VALID (running) && !atomic_load (&run->abandoned)) {
     buffer = gst_buffer_copy (buffer); /* shares the memory */
     GST_BUFFER_PTS (buffer) = GST_BUFFER_DTS (buffer) = running;
     keep_keys_coming (run, buffer,

@@ -520,6 +520,13 @@ recorder_new (CameraSettings *settings)
   return recorder;
 }
 
+Recorder *
+recorder_ref (Recorder *recorder)
+{
+  g_atomic_ref_count_inc (&recorder->count);
+  return recorder;
+}
+
 void
 recorder_unref (Recorder *recorder)
 {

@@ -11,6 +11,7 @@
 typedef struct Recorder Recorder;
 
 Recorder *recorder_new (CameraSettings *settings);
+Recorder *recorder_ref (Recorder *recorder);
 void recorder_unref (Recorder *recorder);
 /* Takes new settings; what is being recorded ends with the old ones. */
 void recorder_change (Recorder *recorder, CameraSettings *settings);

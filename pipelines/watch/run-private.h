@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * run-private.h: what run.c, encode.c, limits.c and snapshot.c share. */
+ * run-private.h: what run.c, encode.c, limits.c, pictures.c and snapshot.c share. */
 #ifndef PIPELINES_WATCH_RUN_PRIVATE_H
 #define PIPELINES_WATCH_RUN_PRIVATE_H
 
@@ -43,7 +43,8 @@ struct Run {
   gboolean on_gpu;
   RunPacketFunc packet;
   gpointer packet_data;
-  gint64 last_key; /* ns; of the appsink's thread */
+  gint64 last_key;       /* ns; of the appsink's thread */
+  _Atomic int abandoned; /* it records nothing any more */
 
   GstElement *source; /* of single pictures over HTTP, which is asked again and again; NULL: of another kind */
   gint64 asked;       /* monotonic µs; guarded by `starting`, but for its first value */
@@ -58,6 +59,8 @@ struct Run {
 
 /* Counts what the queue drops. */
 void run_count_queue (RunQueue *queue);
+/* Has the source started again each time its stream has ended, when it is time for the next picture. */
+void run_ask_again (Run *run, GstElement *parts);
 /* Has the pipeline fail when more than the camera's `max_bytes` come from the source without a picture. */
 void run_limit_bytes (Run *run, GstElement *source);
 /* Does the same, where the element is a decoder, before it gets a picture larger than the filters take. */

@@ -7,7 +7,6 @@
 #include "encode.h"
 #include "filter.h"
 #include "gpu.h"
-#include "parts.h"
 #include "run-private.h"
 #include "secrets.h"
 #include "trust.h"
@@ -369,38 +368,6 @@ make_uri (Run *run, GString *wrong)
   return g_steal_pointer (&uri->str);
 }
 
-static void
-ask_in_thread (gpointer data)
-{
-  Run *run = data;
-
-  g_mutex_lock (&run->starting);
-  if (!run->ended && gst_element_set_state (run->source, GST_STATE_READY) != GST_STATE_CHANGE_FAILURE) {
-    run->asked = g_get_monotonic_time ();
-    gst_element_sync_state_with_parent (run->source);
-  }
-  g_mutex_unlock (&run->starting);
-  run_unref (run);
-}
-
-static gboolean
-on_ask (gpointer run)
-{
-  in_pool (ask_in_thread, run_ref (run));
-  return G_SOURCE_REMOVE;
-}
-
-/* Asks for the next picture when it is time for it. */
-static void
-on_answered (gpointer data)
-{
-  Run *run = data;
-  gint64 wait = run->asked + (gint64) run->settings->every * G_USEC_PER_SEC - g_get_monotonic_time ();
-
-  g_timeout_add_full (G_PRIORITY_DEFAULT, (guint) (MAX (wait, 0) / 1000), on_ask, run_ref (run),
-      (GDestroyNotify) run_unref);
-}
-
 /* A camera that sends one picture when it is asked. */
 static gboolean
 add_pictures (Run *run, GString *wrong)
@@ -421,8 +388,7 @@ add_pictures (Run *run, GString *wrong)
   if (!parts || !decoder)
     return FALSE;
   set_up_source (NULL, run->source, run);
-  run->asked = g_get_monotonic_time ();
-  parts_keep_open (parts, on_answered, run);
+  run_ask_again (run, parts);
   gst_util_set_object_arg (G_OBJECT (run->input.queue), "leaky", "downstream");
   g_signal_connect (decoder, "deep-element-added", G_CALLBACK (set_up_part), run);
   g_signal_connect (decoder, "pad-added", G_CALLBACK (on_pad), run);
@@ -697,4 +663,11 @@ run_stop (Run *run, RunDone done, gpointer data)
   stop->done = done;
   stop->data = data;
   in_pool (stop_in_thread, stop);
+}
+
+void
+run_abandon (Run *run)
+{
+  atomic_store (&run->abandoned, 1);
+  gst_bus_set_flushing (run->bus, TRUE);
 }

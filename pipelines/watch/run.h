@@ -62,6 +62,8 @@ typedef void (*RunDone) (Run *run, gpointer data);
 void run_start (Run *run);
 /* Begins to stop it. `done` is called in the main thread when it has ended, however late. */
 void run_stop (Run *run, RunDone done, gpointer data);
+/* Has one that does not end say and record nothing any more. */
+void run_abandon (Run *run);
 
 typedef void (*RunSnapshotDone) (const char *error, int width, int height, gpointer data);
 /* Writes the next filtered frame as JPEG or PNG. `done` is called in the main thread, with what went wrong or NULL;

@@ -118,7 +118,7 @@ watch_add (Watch *watch, const char *name, const char *json, GString *wrong)
 void
 watch_remove (Watch *watch, Camera *camera)
 {
-  camera_remove (camera);
+  camera_remove (camera, FALSE);
   g_ptr_array_remove (watch->cameras, camera);
   g_ptr_array_add (watch->leaving, camera);
   event_post (event_new (camera->settings->name, "removed"));
@@ -191,7 +191,7 @@ look_for_end (gpointer data)
   free_gone (watch);
   if (watch->leaving->len > 0 && g_get_monotonic_time () < watch->end_by)
     return G_SOURCE_CONTINUE;
-  watch->clean = watch->leaving->len == 0;
+  watch->clean = watch->leaving->len == 0 && camera_count_aside () == 0;
   g_main_loop_quit (watch->loop);
   return G_SOURCE_REMOVE;
 }
@@ -207,8 +207,10 @@ watch_end (Watch *watch, const char *reason)
   event = event_new (NULL, "stopping");
   json_object_set_string_member (event, "reason", reason);
   event_post (event);
+  for (guint i = 0; i < watch->leaving->len; i++)
+    ((Camera *) watch->leaving->pdata[i])->final = TRUE;
   for (guint i = 0; i < watch->cameras->len; i++) {
-    camera_remove (watch->cameras->pdata[i]);
+    camera_remove (watch->cameras->pdata[i], TRUE);
     g_ptr_array_add (watch->leaving, watch->cameras->pdata[i]);
   }
   g_ptr_array_set_size (watch->cameras, 0);

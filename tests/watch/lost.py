@@ -407,43 +407,54 @@ def devices(folder):
 
 
 def stuck(folder):
-    """A FIFO without a writer cannot even be opened, and its pipeline does not end: others go on."""
+    """A FIFO without a writer cannot even be opened, and its pipeline does not end: others go on, and so does this
+    camera, with a new pipeline. Three are kept aside; a fourth that does not end waits for one of them."""
     fifo = os.path.join(folder, 'fifo')
     os.mkfifo(fifo)
     with Watch({'cameras': {'good': GOOD, 'fifo': {'source': fifo, 'timeout': 1}}}, folder) as watch:
         watch.wait('started', 'good')
         watch.wait('lost', 'fifo')
+        for aside in range(1, 4):
+            watch.wait('stuck', 'fifo')
+            status = watch.ask('status fifo')['status']['cameras']['fifo']
+            expect(status['state'] != 'stuck' and status['aside'] == aside, status)
+            watch.ask('restart fifo')  # there is one to be stopped
         watch.wait('stuck', 'fifo')
         expect(watch.ask('status fifo')['status']['cameras']['fifo']['state'] == 'stuck', 'state')
+        expect('do not end' in watch.ask('restart fifo', ok=False)['error'], 'nothing can be done')
         undisturbed(watch)
         free(watch, fifo, 'fifo')
+        status = watch.ask('status fifo')['status']['cameras']['fifo']
+        expect(status['state'] != 'stuck' and status.get('aside', 0) <= 3, status)
         # It hangs again by now: the end would wait for it, but for a second signal.
-        watch.wait('lost', 'fifo')
+        watch.wait('lost', 'fifo', after=watch.events[-1])
         watch.process.send_signal(signal.SIGTERM)
         watch.wait('stopping')
         watch.kill(signal.SIGINT, -signal.SIGINT)
 
 
 def again(folder):
-    """A camera that a reload brings back while it is still being stopped starts when it has ended, not before."""
+    """A camera that a reload brings back while it is still being stopped starts when it has ended, or is kept aside as
+    one that does not end; in this case the exit status says that something was not finished."""
     fifo = os.path.join(folder, 'fifo')
     os.mkfifo(fifo)
     config = {'cameras': {'good': GOOD, 'fifo': {'source': fifo, 'timeout': 1}}}
-    with Watch(config, folder) as watch:
-        watch.wait('stuck', 'fifo')
-        watch.write({'cameras': {'good': GOOD}})
-        expect(watch.ask('reload')['removed'] == ['fifo'], 'removed')
-        watch.write({'cameras': {'good': GOOD, 'fifo': {**GOOD, 'width': 80}}})
-        expect(watch.ask('reload')['added'] == ['fifo'], 'added')
-        for command in ('status fifo', 'restart fifo', 'status fifo'):
-            answer = watch.ask(command)
-            expect('status' not in answer or answer['status']['cameras']['fifo']['state'] == 'waiting', answer)
-        free(watch, fifo, 'fifo')
-        started = watch.wait('started', 'fifo')
-        freed = watch.wait('freed', 'fifo', after={'seq': 0})
-        expect(started['width'] == 80 and started['seq'] > freed['seq'], (freed, started))
-        undisturbed(watch)
-        watch.end()
+    for is_freed in (True, False):
+        with Watch(config, folder) as watch:
+            watch.wait('lost', 'fifo')
+            watch.write({'cameras': {'good': GOOD}})
+            expect(watch.ask('reload')['removed'] == ['fifo'], 'removed')
+            watch.write({'cameras': {'good': GOOD, 'fifo': {**GOOD, 'width': 80}}})
+            expect(watch.ask('reload')['added'] == ['fifo'], 'added')
+            expect('being stopped' in watch.ask('restart fifo', ok=False)['error'], 'it does not start now')
+            expect(watch.ask('status fifo')['status']['cameras']['fifo']['state'] == 'waiting', watch.text)
+            started = watch.wait('started', 'fifo')
+            stuck_one = watch.wait('stuck', 'fifo', after={'seq': 0})
+            expect(started['width'] == 80 and started['seq'] > stuck_one['seq'], (stuck_one, started))
+            if is_freed:
+                free(watch, fifo, 'fifo')
+            undisturbed(watch)
+            watch.end(code=0 if is_freed else 1)
 
 
 def in_time(folder):
