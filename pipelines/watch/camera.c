@@ -417,6 +417,8 @@ on_message (GstBus *bus, GstMessage *message, gpointer data)
     case GST_MESSAGE_APPLICATION:
       if (gst_structure_has_name (structure, RUN_SIZE))
         on_size (camera, structure);
+      else if (gst_structure_has_name (structure, RUN_UNFIT))
+        recorder_refuse (camera->recorder, gst_structure_get_string (structure, "reason"));
       else if (gst_structure_has_name (structure, RUN_FIRST_FRAME))
         on_first_frame (camera);
       break;

@@ -115,6 +115,37 @@ on_sample (GstAppSink *sink, gpointer data)
   return GST_FLOW_OK;
 }
 
+/* Keeps what the encoder refuses out of the branch: its error would end the whole pipeline. */
+static GstPadProbeReturn
+leave_out (GstPad *pad, GstPadProbeInfo *info, gpointer data)
+{
+  gboolean is_event = (info->type & GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM) != 0;
+
+  (void) pad;
+  if (!((Run *) data)->unfit || (is_event && GST_EVENT_TYPE (GST_PAD_PROBE_INFO_EVENT (info)) != GST_EVENT_CAPS))
+    return GST_PAD_PROBE_OK;
+  return GST_PAD_PROBE_DROP;
+}
+
+char *
+run_fit_encoder (Run *run, int width, int height)
+{
+  GstPad *pad = gst_element_get_static_pad (run->encoder, "sink");
+  GstCaps *taken = gst_pad_get_pad_template_caps (pad);
+  GstCaps *caps = gst_caps_new_simple ("video/x-raw", "format", G_TYPE_STRING, "I420", "width", G_TYPE_INT, width & ~1,
+      "height", G_TYPE_INT, height & ~1, NULL);
+
+  /* Encoders of 4:2:0 take even sizes only. */
+  g_object_set (run->crop, "right", width & 1, "bottom", height & 1, NULL);
+  run->unfit = width < 2 || height < 2 || !gst_caps_can_intersect (caps, taken);
+  gst_caps_unref (caps);
+  gst_caps_unref (taken);
+  gst_object_unref (pad);
+  return run->unfit ? g_strdup_printf ("%s encodes no pictures of %d x %d",
+                          GST_OBJECT_NAME (gst_element_get_factory (run->encoder)), width, height)
+                    : NULL;
+}
+
 void
 run_add_encoder (Run *run, const RunPlan *plan, GstElement *tee, GString *note)
 {
@@ -122,6 +153,7 @@ run_add_encoder (Run *run, const RunPlan *plan, GstElement *tee, GString *note)
   GstElement *parts[8] = { NULL }, *encoder = make_encoder (plan, &run->on_gpu);
   gboolean ok = encoder != NULL;
   GstCaps *caps;
+  GstPad *pad;
   guint n = 0;
 
   if (!ok) {
@@ -156,6 +188,9 @@ run_add_encoder (Run *run, const RunPlan *plan, GstElement *tee, GString *note)
   caps = gst_caps_from_string ("video/x-h264, stream-format = avc, alignment = au");
   run->crop = parts[n - 4];
   run->encode.queue = parts[0];
+  pad = gst_element_get_static_pad (parts[0], "sink");
+  gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, leave_out, run, NULL);
+  gst_object_unref (pad);
   run_count_queue (&run->encode);
   run->encoder = encoder;
   run->sink = parts[n - 1];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * keep.c: deletes a camera's oldest pieces. */
+ * keep.c: a camera's folder: whether its disk is there, and which pieces are deleted. */
 #include "keep.h"
 
 #include "events.h"
@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glib/gstdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -29,8 +30,9 @@ typedef enum { CLOCK_GOOD, CLOCK_BEFORE_BUILD, CLOCK_BEHIND } ClockState;
 struct Keep {
   gatomicrefcount count;
   GMutex lock;
-  GHashTable *own;  /* path -> Own */
-  ClockState clock; /* as reported; main thread */
+  GHashTable *own;      /* path -> Own */
+  char *folder, *mount; /* where the file system of the folder was mounted when it was last looked at; NULL: never */
+  ClockState clock;     /* as reported; main thread */
 };
 
 typedef struct {
@@ -327,6 +329,56 @@ keep_end (Keep *keep, const char *file)
   g_mutex_unlock (&keep->lock);
 }
 
+static gboolean
+is_mount (const char *path)
+{
+  g_autofree char *parent = g_path_get_dirname (path);
+  struct stat here, above;
+
+  return !strcmp (path, "/") || (stat (path, &here) == 0 && stat (parent, &above) == 0 && here.st_dev != above.st_dev);
+}
+
+/* Returns where the file system of the folder is mounted. Free it. */
+static char *
+mount_of (const char *folder)
+{
+  char *path = realpath (folder, NULL), *slash;
+
+  while (path && !is_mount (path)) {
+    slash = strrchr (path, '/');
+    slash[slash == path] = '\0';
+  }
+  return path;
+}
+
+char *
+keep_check_folder (Keep *keep, const char *folder)
+{
+  char *mount = NULL, *wrong = NULL;
+
+  g_mutex_lock (&keep->lock);
+  if (!g_strcmp0 (folder, keep->folder) && keep->mount)
+    mount = strdup (keep->mount);
+  g_mutex_unlock (&keep->lock);
+  if (mount && !is_mount (mount))
+    wrong = g_strdup_printf ("the disk of %s is gone: nothing is mounted at %s any more", folder, mount);
+  else if (g_mkdir_with_parents (folder, 0750))
+    wrong = g_strdup_printf ("%s cannot be made: %s", folder, g_strerror (errno));
+  else if (access (folder, W_OK | X_OK))
+    wrong = g_strdup_printf ("%s cannot be written to: %s", folder, g_strerror (errno));
+  free (mount);
+  if (wrong)
+    return wrong;
+  mount = mount_of (folder);
+  g_mutex_lock (&keep->lock);
+  free (keep->mount);
+  keep->mount = mount;
+  g_free (keep->folder);
+  keep->folder = g_strdup (folder);
+  g_mutex_unlock (&keep->lock);
+  return NULL;
+}
+
 Keep *
 keep_new (void)
 {
@@ -351,6 +403,8 @@ keep_unref (Keep *keep)
   if (!g_atomic_ref_count_dec (&keep->count))
     return;
   g_hash_table_unref (keep->own);
+  free (keep->mount);
+  g_free (keep->folder);
   g_mutex_clear (&keep->lock);
   g_free (keep);
 }

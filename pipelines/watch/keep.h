@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * keep.h: a camera's pieces: which of them are being written, and which are old enough to be deleted. */
+ * keep.h: where a camera's pieces go, which of them are being written, and which are old enough to be deleted. */
 #ifndef PIPELINES_WATCH_KEEP_H
 #define PIPELINES_WATCH_KEEP_H
 
@@ -12,6 +12,9 @@ typedef struct Keep Keep;
 Keep *keep_new (void);
 Keep *keep_ref (Keep *keep);
 void keep_unref (Keep *keep);
+/* Makes the folder if it is missing. Returns why nothing can be recorded there (free it), or NULL. Nothing goes into
+ * the place of a disk that was mounted and is not any more. It may wait for a disk; any thread. */
+char *keep_check_folder (Keep *keep, const char *folder);
 /* A file is going to be made, and is not written any more. Between the two it is not deleted. Any thread. */
 void keep_begin (Keep *keep, const char *file);
 void keep_end (Keep *keep, const char *file);

@@ -41,6 +41,7 @@ struct Run {
   /* The branch that encodes. */
   GstElement *encoder, *crop, *sink; /* NULL: there is none */
   gboolean on_gpu;
+  gboolean unfit; /* the encoder does not take this size; of the thread behind the filter */
   RunPacketFunc packet;
   gpointer packet_data;
   gint64 last_key;       /* ns; of the appsink's thread */
@@ -57,6 +58,8 @@ struct Run {
   _Atomic int wants_shot;
 };
 
+/* Prepares the branch for frames of this size. Returns why they cannot be encoded (free it), or NULL. */
+char *run_fit_encoder (Run *run, int width, int height);
 /* Counts what the queue drops. */
 void run_count_queue (RunQueue *queue);
 /* Has the source started again each time its stream has ended, when it is time for the next picture. */

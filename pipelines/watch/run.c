@@ -112,6 +112,7 @@ count_dropped (RunQueue *queue)
 static void
 note_caps (Run *run, GstEvent *event)
 {
+  g_autofree char *unfit = NULL;
   GstVideoInfo info;
   GstCaps *caps;
 
@@ -120,9 +121,8 @@ note_caps (Run *run, GstEvent *event)
     return;
   atomic_store (&run->width, GST_VIDEO_INFO_WIDTH (&info));
   atomic_store (&run->height, GST_VIDEO_INFO_HEIGHT (&info));
-  if (run->crop) /* encoders of 4:2:0 take even sizes only */
-    g_object_set (run->crop, "right", GST_VIDEO_INFO_WIDTH (&info) & 1, "bottom", GST_VIDEO_INFO_HEIGHT (&info) & 1,
-        NULL);
+  if (run->encoder && (unfit = run_fit_encoder (run, GST_VIDEO_INFO_WIDTH (&info), GST_VIDEO_INFO_HEIGHT (&info))))
+    post (run, gst_structure_new (RUN_UNFIT, "reason", G_TYPE_STRING, unfit, NULL));
   post (run,
       gst_structure_new (RUN_SIZE, "width", G_TYPE_INT, GST_VIDEO_INFO_WIDTH (&info), "height", G_TYPE_INT,
           GST_VIDEO_INFO_HEIGHT (&info), "format", G_TYPE_STRING,

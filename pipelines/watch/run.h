@@ -36,7 +36,8 @@ typedef struct {
 
 /* Messages on the pipeline's bus, of the type APPLICATION. */
 #define RUN_FIRST_FRAME "cf-first-frame"
-#define RUN_SIZE "cf-size" /* width, height, format, rate */
+#define RUN_UNFIT "cf-unfit" /* reason: nothing is recorded at this size */
+#define RUN_SIZE "cf-size"   /* width, height, format, rate */
 
 /* Returns a pipeline that has not been started, or NULL with what is wrong. `note` receives what it does without. Main
  * thread. */

@@ -195,11 +195,16 @@ on_location (GstElement *sink, guint number, GstSample *sample, gpointer data)
   Session *session = data;
   const RecordSettings *record = &session->settings->record;
   GstBuffer *buffer = sample ? gst_sample_get_buffer (sample) : NULL;
+  g_autofree char *wrong = keep_check_folder (session->keep, record->folder);
   gint64 start = session->wall;
   char *path = NULL;
 
   (void) sink;
   (void) number;
+  if (wrong) {
+    GST_ELEMENT_ERROR (session->pipeline, RESOURCE, OPEN_WRITE, ("%s", wrong), (NULL));
+    return g_strdup (""); /* no file has this name */
+  }
   if (buffer && GST_BUFFER_PTS_IS_VALID (buffer))
     start += (gint64) (GST_BUFFER_PTS (buffer) / 1000);
   for (gint64 name = start; !path; name += 1000) {
@@ -247,13 +252,9 @@ open_in_thread (gpointer data)
 {
   Opening *opening = data;
   Session *session = opening->session;
-  const char *folder = session->settings->record.folder;
 
-  if (g_mkdir_with_parents (folder, 0750))
-    opening->error = g_strdup_printf ("%s cannot be made: %s", folder, g_strerror (errno));
-  else if (access (folder, W_OK | X_OK))
-    opening->error = g_strdup_printf ("%s cannot be written to: %s", folder, g_strerror (errno));
-  else if (gst_element_set_state (session->pipeline, GST_STATE_PLAYING) == GST_STATE_CHANGE_FAILURE)
+  opening->error = keep_check_folder (session->keep, session->settings->record.folder);
+  if (!opening->error && gst_element_set_state (session->pipeline, GST_STATE_PLAYING) == GST_STATE_CHANGE_FAILURE)
     opening->error = g_strdup ("the muxer does not start");
   in_main (after_open, opening);
 }

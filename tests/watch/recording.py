@@ -3,6 +3,7 @@
 # Copyright (C) 2026 the gst-cuda-filters authors
 """cf-watch: pieces, seconds before and after, events of what moves, what is kept, and disks that take nothing. See
 harness.py."""
+import contextlib
 import datetime
 import os
 import shutil
@@ -234,6 +235,20 @@ def disks(folder):
         expect(pieces_of(watch, 'door'), 'no piece')
 
 
+def unfit(folder):
+    """Pictures that no encoder takes are not recorded, which is said once; the camera goes on."""
+    sizes = {'one': (1, 1), 'row': (64, 1), 'column': (1, 64)}
+    cameras = {name: camera(folder, source='test:black', width=w, height=h) for name, (w, h) in sizes.items()}
+    with Watch({'cameras': cameras}, folder) as watch:
+        for name, (width, height) in sizes.items():
+            failed = watch.wait('recording-failed', name, after={'seq': 0})
+            expect(f'no pictures of {width} x {height}' in failed['reason'] and failed['retry_ms'] is None, failed)
+        watch.until('thirty frames', lambda s: all(c['frames'] > 30 for c in s['cameras'].values()))
+        watch.end()
+        expect(not [e for e in watch.events if e['type'] in ('lost', 'error', 'recording-dropped')], watch.text)
+        expect(len([e for e in watch.events if e['type'] == 'recording-failed']) == 3, watch.text)
+
+
 def keeps(folder):
     """The oldest pieces go, and nothing else."""
     rec = os.path.join(folder, 'rec')
@@ -278,14 +293,26 @@ def crash(folder):
         expect(seconds > 1, f'{file}: {seconds} s of 7')
 
 
+@contextlib.contextmanager
+def small_disk(path):
+    """A disk of 400 kB is mounted there. As root."""
+    os.mkdir(path)
+    line = f'mount -t tmpfs -o size=400k none {path} 2> /dev/null'
+    if os.geteuid() or os.system(line):
+        raise Skip('only root can mount a small disk')
+    try:
+        yield line
+    finally:
+        if os.path.ismount(path) and os.system(f'umount {path}'):
+            raise Failed(f'{path} stays mounted')
+        shutil.rmtree(path, ignore_errors=True)
+
+
 def full(folder):
     """A disk that is full: said, the camera goes on, and the recording begins again when there is room. As root."""
     rec = os.path.join(folder, 'rec')
-    os.mkdir(rec)
-    if os.geteuid() or os.system(f'mount -t tmpfs -o size=400k none {rec} 2> /dev/null'):
-        raise Skip('only root can mount a small disk')
     filler = os.path.join(rec, 'filler')
-    try:
+    with small_disk(rec):
         with open(filler, 'wb') as file:
             file.write(bytes(396 << 10))
         with Watch({'cameras': {'door': camera(folder, source='test:snow', width=320, height=240)}}, folder) as watch:
@@ -295,11 +322,29 @@ def full(folder):
             watch.wait('piece-begun', 'door', after=failed)
             expect(watch.ask('status')['status']['cameras']['door']['restarts'] == 0, 'the camera was disturbed')
             watch.end(code=None)
-    finally:
-        if os.system(f'umount {rec}'):
-            raise Failed(f'{rec} stays mounted')
-        shutil.rmtree(rec, ignore_errors=True)
+
+
+def unmounted(folder):
+    """A disk that is not mounted any more, between two recordings or in one: nothing goes into its place. As root."""
+    disk = os.path.join(folder, 'disk')
+    door = camera(folder, piece=1)
+    door['record']['folder'] = os.path.join(disk, 'rec')
+    with small_disk(disk) as mount, Watch({'cameras': {'door': door}}, folder) as watch:
+        watch.wait('piece-begun', 'door')
+        watch.ask('record door off')
+        watch.until('the files are closed', lambda s: 'file' not in s['cameras']['door']['record'])
+        for line, on in (f'umount {disk}', 'record door on'), (f'umount -l {disk}', 'status'):
+            expect(os.system(line) == 0, line)
+            watch.ask(on)
+            failed = watch.wait('recording-failed', 'door')
+            expect(f'nothing is mounted at {disk} any more' in failed['reason'] and failed['retry_ms'] > 0, failed)
+            expect(not os.listdir(disk), 'the recording went into the place of the disk')
+            expect(os.system(mount) == 0, mount)
+            watch.wait('piece-begun', 'door', after=failed)
+        expect(watch.ask('status')['status']['cameras']['door']['restarts'] == 0, 'the camera was disturbed')
+        watch.end(code=None)
 
 
 if __name__ == '__main__':
-    sys.exit(main(always, motion, what_moves, by_elements, regions, region_events, times, disks, keeps, crash, full))
+    sys.exit(main(always, motion, what_moves, by_elements, regions, region_events, times, unfit, disks, keeps, crash,
+                  full, unmounted))
