@@ -60,6 +60,8 @@ struct Run {
 
 /* Prepares the branch for frames of this size. Returns why they cannot be encoded (free it), or NULL. */
 char *run_fit_encoder (Run *run, int width, int height);
+/* A probe of the line's first pad. */
+GstPadProbeReturn run_on_input (GstPad *pad, GstPadProbeInfo *info, gpointer run);
 /* Counts what the queue drops. */
 void run_count_queue (RunQueue *queue);
 /* Has the source started again each time its stream has ended, when it is time for the next picture. */

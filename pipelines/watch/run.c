@@ -16,11 +16,6 @@
 
 #define QUEUED 10 /* frames that may wait for the filter: a third of a second, as an encoder needs to start */
 #define QUEUED_BYTES (512 << 20) /* of them: ten of the largest pictures would be gigabytes */
-/* How much later than the one before a frame is at least and at most whose own time is not later. Matroska has ms. */
-#define NEAREST GST_MSECOND
-#define FARTHEST (100 * GST_MSECOND)
-#define STEP_BACK GST_SECOND /* of the source's clock: it was set */
-#define MAX_STANDING 8       /* frames after which a time that does not rise is none */
 
 /* ---- threads ------------------------------------------------------------- */
 
@@ -415,56 +410,6 @@ add_uri (Run *run, GString *wrong)
 
 /* ---- the pipeline -------------------------------------------------------- */
 
-/* Returns the running time that a frame goes on with: its own, or a later one where that is missing (NONE) or no later
- * than that of the frame before. Half a frame later, the next one still finds its place. */
-static GstClockTime
-rise (Run *run, GstClockTime time, GstClockTime duration)
-{
-  GstClockTime now = gst_element_get_current_running_time (run->pipeline), next;
-  gboolean known = GST_CLOCK_TIME_IS_VALID (time);
-
-  duration = GST_CLOCK_TIME_IS_VALID (duration) ? CLAMP (duration, 2 * NEAREST, FARTHEST) : 2 * NEAREST;
-  next = GST_CLOCK_TIME_IS_VALID (run->stamped) ? run->stamped + duration / 2 : 0;
-  if (known)
-    time += run->shift;
-  if (known && (!next || time > run->stamped)) {
-    run->standing = 0;
-  } else if (!known || ++run->standing > MAX_STANDING) {
-    time = known ? next + duration / 2 : next;
-    if (GST_CLOCK_TIME_IS_VALID (now)) /* before the pipeline plays it has no clock */
-      time = MAX (now, time);
-  } else {
-    if (run->stamped - time > STEP_BACK) /* the distances from here on are right again */
-      run->shift += next - time;
-    time = next;
-  }
-  return run->stamped = time;
-}
-
-/* Lets the times of frames rise. JPEGs over HTTP have none; some cameras and files give several frames the same, or
- * step back; and an encoder or a muxer would lose these frames. */
-static GstPadProbeReturn
-stamp (GstPad *pad, GstPadProbeInfo *info, gpointer data)
-{
-  GstBuffer *buffer = GST_PAD_PROBE_INFO_BUFFER (info);
-  GstEvent *event = gst_pad_get_sticky_event (pad, GST_EVENT_SEGMENT, 0);
-  const GstSegment *segment;
-  GstClockTime own, time;
-
-  atomic_store (&((Run *) data)->unseen, 0);
-  if (!event)
-    return GST_PAD_PROBE_OK;
-  gst_event_parse_segment (event, &segment);
-  own = gst_segment_to_running_time (segment, GST_FORMAT_TIME, GST_BUFFER_PTS (buffer));
-  time = rise (data, own, GST_BUFFER_DURATION (buffer));
-  if (time != own) {
-    info->data = buffer = gst_buffer_make_writable (buffer);
-    GST_BUFFER_PTS (buffer) = gst_segment_position_from_running_time (segment, GST_FORMAT_TIME, time);
-  }
-  gst_event_unref (event);
-  return GST_PAD_PROBE_OK;
-}
-
 /* Makes what stands between source and filter. Files are played at their own speed, and wait for the filter; of a
  * camera's frames those that the filter has no time for are dropped. */
 static gboolean
@@ -486,7 +431,7 @@ add_head (Run *run, GstElement **last, GString *wrong)
       return FALSE;
   }
   run->head = clock ? clock : run->input.queue;
-  add_probe (run->head, "sink", GST_PAD_PROBE_TYPE_BUFFER, stamp, run);
+  add_probe (run->head, "sink", GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, run_on_input, run);
   run_count_queue (&run->input);
   *last = convert;
   return gst_element_link (run->input.queue, convert);

@@ -219,6 +219,33 @@ def times(folder):
             expect(frames == 50 and 1.5 < seconds < 2.5 and step < 0.13, (name, frames, seconds, step))
 
 
+def gray_of(path):
+    """Returns the first frame of a video or a picture as shown: a byte a sample of R, G and B."""
+    return subprocess.run(['ffmpeg', '-v', 'error', '-i', path, '-frames:v', '1', '-pix_fmt', 'rgb24', '-f', 'rawvideo',
+                           '-'], capture_output=True, check=True, timeout=SECONDS).stdout
+
+
+def levels(folder):
+    """H.264 of full range without a description of its colours: recording and snapshot show the same levels."""
+    need('ffmpeg')
+    source, shot = os.path.join(folder, 'full.mkv'), os.path.join(folder, 'shot.png')
+    made = subprocess.run(['ffmpeg', '-v', 'error', '-f', 'lavfi', '-i', 'color=black:size=352x288:rate=10:duration=3,'
+                           'format=yuv420p,geq=lum=X*255/351:cb=128:cr=128', '-c:v', 'libx264', '-crf', '5',
+                           '-x264-params', 'fullrange=on', source], check=False, timeout=SECONDS)
+    if made.returncode:
+        raise Skip('this ffmpeg has no libx264')
+    door = {'source': source, 'record': {'folder': os.path.join(folder, 'rec'), 'quality': 5}}
+    with Watch({'cameras': {'door': door}}, folder) as watch:
+        watch.wait('started', 'door')
+        watch.ask(f'snapshot door {shot}')
+        watch.wait('ended', 'door')
+        watch.end()
+        want = gray_of(source)
+        for path in (pieces_of(watch, 'door')[0]['file'], shot):
+            off = max(abs(a - b) for a, b in zip(want, gray_of(path)))
+            expect(off <= 4, f'{path}: levels differ by {off}')
+
+
 def disks(folder):
     """A folder that cannot be made: the camera goes on, and the recording begins when it can be."""
     with open(os.path.join(folder, 'rec'), 'w', encoding='utf-8'):
@@ -346,5 +373,5 @@ def unmounted(folder):
 
 
 if __name__ == '__main__':
-    sys.exit(main(always, motion, what_moves, by_elements, regions, region_events, times, unfit, disks, keeps, crash,
-                  full, unmounted))
+    sys.exit(main(always, motion, what_moves, by_elements, regions, region_events, times, levels, unfit, disks, keeps,
+                  crash, full, unmounted))
