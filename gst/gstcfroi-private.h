@@ -18,6 +18,7 @@ typedef enum {
   GST_CF_ROI_POLYGONS,   /* GstCfRoiCorner[] */
   GST_CF_ROI_MASK,       /* GstCfMask */
   GST_CF_ROI_TYPES,      /* GQuark[] */
+  GST_CF_ROI_SIZE,       /* GstCfRoiSize */
   GST_CF_ROI_N_TEXTS
 } GstCfRoiText;
 
@@ -25,6 +26,11 @@ typedef struct {
   gdouble x, y, width, height;
   gboolean fractions; /* of the frame, not pixels */
 } GstCfRoiRectangle;
+
+/* The frames that rectangles in pixels are of. */
+typedef struct {
+  gint width, height;
+} GstCfRoiSize;
 
 /* In fractions of the frame. */
 typedef struct {
@@ -39,6 +45,7 @@ typedef struct {
   gint hold;                          /* ms */
   GBytes *source[GST_CF_ROI_N_TEXTS]; /* NULL: none */
   guint broken; /* bits 1 << GstCfRoiText: refused, without an older value; then the whole frame is filtered */
+  guint fresh;  /* bits 1 << GstCfRoiText: not looked at yet, whether it covers anything */
 } GstCfRoiSettings;
 
 struct _GstCfRoi {
@@ -50,6 +57,8 @@ struct _GstCfRoi {
   gchar *text[GST_CF_ROI_N_TEXTS];
   gchar *refusal[GST_CF_ROI_N_TEXTS]; /* before the start: why the value was refused */
   gboolean started;
+  gboolean size_is_taken; /* roi-size is that of the frames: it was not set */
+  gint width, height;     /* of the frames, 0: not known yet; written by the streaming thread */
 
   /* Streaming thread. */
   GstCfRoiSettings now; /* the snapshot, of the serial `seen` */
@@ -63,12 +72,15 @@ struct _GstCfRoi {
   GArray *found, *last;  /* the regions of this frame; of the last frame that had some */
   GArray *held;          /* regions that stay, */
   GHashTable *held_by_rect;
-  gint width, height; /* of the frames, 0: not known yet */
-  guint x, y;         /* where the last frame that was part of a larger one began there, */
-  gboolean placed;    /* if there was one since the size is known */
-  gboolean timed;     /* the running time of the last frame that had one, if any had */
+  guint x, y;      /* where the last frame that was part of a larger one began there, */
+  gboolean placed; /* if there was one since the size is known */
+  gboolean timed;  /* the running time of the last frame that had one, if any had */
   GstClockTimeDiff time;
 };
+
+/* Takes the size of the frames for that of the rectangles in pixels; where none are known, forgets the one that it took
+ * before. The object lock is held. */
+void gst_cf_roi_take_size (GstCfRoi *roi);
 
 G_END_DECLS
 #endif

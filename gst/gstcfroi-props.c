@@ -5,11 +5,13 @@
 #include "gstcfroi-private.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum {
   ENABLED,
   ROI,
+  ROI_SIZE,
   ROI_META,
   ROI_TYPE,
   ROI_MIN_CONFIDENCE,
@@ -171,6 +173,19 @@ read_shapes (GstCfRoiText kind, const gchar *text, CfStatus *status)
 }
 
 static GBytes *
+read_size (const gchar *text, CfStatus *status)
+{
+  GstCfRoiSize size = { 0 };
+  gint end = 0;
+
+  if (sscanf (text, "%5dx%5d%n", &size.width, &size.height, &end) == 2 && !text[end] && size.width > 0 &&
+      size.height > 0 && size.width <= PIXELS_MAX && size.height <= PIXELS_MAX)
+    return g_bytes_new (&size, sizeof size);
+  cf_fail (status, CF_BAD_VALUE, "roi-size: \"%.20s\" is not WIDTHxHEIGHT, as in 1920x1080", text);
+  return NULL;
+}
+
+static GBytes *
 read_types (const gchar *text)
 {
   GArray *types = g_array_new (FALSE, FALSE, sizeof (GQuark));
@@ -194,6 +209,8 @@ read_text (GstCfRoiText kind, const gchar *text, CfStatus *status)
     return NULL;
   if (kind == GST_CF_ROI_MASK)
     return gst_cf_mask_read (text, status);
+  if (kind == GST_CF_ROI_SIZE)
+    return read_size (text, status);
   return kind == GST_CF_ROI_TYPES ? read_types (text) : read_shapes (kind, text, status);
 }
 
@@ -221,6 +238,26 @@ refuse (GstCfRoi *roi, GstCfRoiText kind, const CfStatus *status, gboolean whole
   g_free (text);
 }
 
+void
+gst_cf_roi_take_size (GstCfRoi *roi)
+{
+  const GstCfRoiSize size = { roi->width, roi->height };
+  GBytes **source = &roi->set.source[GST_CF_ROI_SIZE];
+  gchar **text = &roi->text[GST_CF_ROI_SIZE];
+
+  if (size.width == 0 && !roi->size_is_taken)
+    return;
+  g_clear_pointer (source, g_bytes_unref);
+  g_clear_pointer (text, g_free);
+  roi->size_is_taken = size.width > 0;
+  roi->serial++;
+  if (!roi->size_is_taken)
+    return;
+  roi->set.broken &= ~(1u << GST_CF_ROI_SIZE);
+  *source = g_bytes_new (&size, sizeof size);
+  *text = g_strdup_printf ("%dx%d", size.width, size.height);
+}
+
 static void
 set_text (GstCfRoi *roi, GstCfRoiText kind, const gchar *text)
 {
@@ -234,10 +271,15 @@ set_text (GstCfRoi *roi, GstCfRoiText kind, const gchar *text)
 
     roi->set.source[kind] = block;
     roi->set.broken &= ~(1u << kind);
+    roi->set.fresh |= 1u << kind;
     block = old;
     g_free (roi->text[kind]);
     roi->text[kind] = g_strdup (text);
     g_clear_pointer (&roi->refusal[kind], g_free);
+    if (kind == GST_CF_ROI_SIZE)
+      roi->size_is_taken = FALSE;
+    if (kind == GST_CF_ROI_RECTANGLES)
+      gst_cf_roi_take_size (roi);
   } else if (!roi->set.source[kind]) {
     roi->set.broken |= 1u << kind;
   }
@@ -257,6 +299,8 @@ text_of (guint i)
   switch (i) {
     case ROI:
       return GST_CF_ROI_RECTANGLES;
+    case ROI_SIZE:
+      return GST_CF_ROI_SIZE;
     case ROI_TYPE:
       return GST_CF_ROI_TYPES;
     case MASK:
@@ -370,6 +414,7 @@ gst_cf_roi_stop (GstCfRoi *roi)
 {
   GST_OBJECT_LOCK (roi->element);
   roi->started = FALSE;
+  roi->width = roi->height = 0;
   GST_OBJECT_UNLOCK (roi->element);
   gst_cf_roi_reset (roi);
 }
@@ -417,6 +462,10 @@ gst_cf_roi_install_properties (GObjectClass *klass, guint first)
     [ROI] = g_param_spec_string ("roi", "Regions of interest",
         "Rectangles to filter, \"x,y,width,height; ...\": pixels, or fractions of the frame where one of the four "
         "numbers has a decimal point; what lies outside stays as it is",
+        NULL, flags),
+    [ROI_SIZE] = g_param_spec_string ("roi-size", "Frame size of the regions",
+        "Size of the frames that roi counts pixels of, \"1920x1080\": in frames of another size the rectangles are "
+        "scaled; none: that of the frames when roi is set, or of the first ones",
         NULL, flags),
     [ROI_META] = g_param_spec_boolean ("roi-meta", "Regions by metadata",
         "Filter the regions that a detector has attached to the frame (GstVideoRegionOfInterestMeta and, with "

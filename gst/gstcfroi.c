@@ -190,8 +190,12 @@ gst_cf_roi_resize (GstCfRoi *roi, gint width, gint height)
   const gint w = roi->width, h = roi->height;
   const gint64 skew = (gint64) width * h - (gint64) w * height;
 
+  GST_OBJECT_LOCK (roi->element);
   roi->width = width;
   roi->height = height;
+  if (!roi->set.source[GST_CF_ROI_SIZE] && roi->set.source[GST_CF_ROI_RECTANGLES])
+    gst_cf_roi_take_size (roi);
+  GST_OBJECT_UNLOCK (roi->element);
   if (w == 0 || (width == w && height == h))
     return;
   /* Each of the four may have been rounded by a pixel. */
@@ -466,6 +470,10 @@ list_found (GstCfRoi *roi, GstBuffer *in, const GstSegment *segment, const GstVi
 static void
 list_fixed (GstCfRoi *roi, const GstVideoInfo *info)
 {
+  const gint width = GST_VIDEO_INFO_WIDTH (info), height = GST_VIDEO_INFO_HEIGHT (info);
+  GBytes *source = roi->now.source[GST_CF_ROI_SIZE];
+  const GstCfRoiSize of = source ? *(const GstCfRoiSize *) g_bytes_get_data (source, NULL)
+                                 : (GstCfRoiSize) { width, height };
   gsize size = 0;
   const GstCfRoiRectangle *r = roi->now.source[GST_CF_ROI_RECTANGLES]
       ? g_bytes_get_data (roi->now.source[GST_CF_ROI_RECTANGLES], &size)
@@ -473,8 +481,8 @@ list_fixed (GstCfRoi *roi, const GstVideoInfo *info)
 
   g_array_set_size (roi->rects, 0);
   for (gsize i = 0; i < size / sizeof *r; i++) {
-    const gdouble sx = r[i].fractions ? GST_VIDEO_INFO_WIDTH (info) : 1;
-    const gdouble sy = r[i].fractions ? GST_VIDEO_INFO_HEIGHT (info) : 1;
+    const gdouble sx = r[i].fractions ? width : (gdouble) width / of.width;
+    const gdouble sy = r[i].fractions ? height : (gdouble) height / of.height;
     const CfRect rect = rect_of (roi, r[i].x * sx, r[i].y * sy, r[i].width * sx, r[i].height * sy);
 
     g_array_append_val (roi->rects, rect);
@@ -513,6 +521,56 @@ scale_polygons (const GstCfRoi *roi, const CfVideo *video, CfAreaSpec *spec)
   }
 }
 
+/* Returns whether the polygon covers no pixel: its corners lie on a line, or it is traced twice. */
+static gboolean
+is_flat (const GstCfRoi *roi, const CfPolygon *polygon)
+{
+  const CfAreaSpec spec = { .polygon = polygon, .n_polygons = 1 };
+  CfArea *area = cf_area_new (&roi->video, &roi->traits, &spec, NULL);
+  const gboolean flat = area && cf_area_info (area).empty;
+
+  cf_area_unref (area);
+  return flat;
+}
+
+/* Warns of what covers nothing, once after each change of its property: it can hardly be meant, and something that is
+ * to be hidden would be open. */
+static void
+warn_of_nothing (GstCfRoi *roi, const CfAreaSpec *spec)
+{
+  const gint width = roi->video.width, height = roi->video.height;
+  const guint fresh = roi->now.fresh;
+  gchar *text = NULL;
+
+  GST_OBJECT_LOCK (roi->element);
+  if (roi->seen == roi->serial)
+    roi->set.fresh = 0;
+  GST_OBJECT_UNLOCK (roi->element);
+  roi->now.fresh = 0;
+  for (guint i = 0; fresh >> GST_CF_ROI_RECTANGLES & 1 && i < roi->n_fixed && !text; i++) {
+    const CfRect r = g_array_index (roi->rects, CfRect, i);
+
+    if (r.x >= width || r.y >= height || r.x + r.width <= 0 || r.y + r.height <= 0)
+      text = g_strdup_printf ("roi: number %u lies outside of the frame of %d x %d pixels, and nothing is filtered "
+                              "there",
+          i + 1, width, height);
+  }
+  for (guint i = 0; fresh >> GST_CF_ROI_POLYGONS & 1 && i < spec->n_polygons && !text; i++)
+    if (is_flat (roi, &spec->polygon[i]))
+      text = g_strdup_printf ("mask-polygons: number %u has no area, and nothing is filtered there", i + 1);
+  if (fresh >> GST_CF_ROI_MASK & 1 && spec->mask && !text) {
+    const CfAreaSpec alone = { .mask = spec->mask };
+    CfArea *area = cf_area_new (&roi->video, &roi->traits, &alone, NULL);
+
+    if (area && cf_area_info (area).empty)
+      text = g_strdup ("mask: the picture is black, and nothing is filtered by it");
+    cf_area_unref (area);
+  }
+  if (text)
+    GST_ELEMENT_WARNING (roi->element, LIBRARY, SETTINGS, ("%s", text), (NULL));
+  g_free (text);
+}
+
 /* Makes the area of the properties alone. */
 static CfArea *
 make_base (GstCfRoi *roi, CfAreaSpec spec, CfStatus *status)
@@ -534,6 +592,8 @@ make_base (GstCfRoi *roi, CfAreaSpec spec, CfStatus *status)
     cf_fail (status, CF_NO_MEMORY, "there is no memory for a mask of %d x %d", roi->video.width, roi->video.height);
   else
     area = cf_area_new (&roi->video, &roi->traits, &spec, status);
+  if (area && roi->now.fresh)
+    warn_of_nothing (roi, &spec);
   if (spec.polygon)
     g_free ((gpointer) spec.polygon->point);
   g_free ((gpointer) spec.polygon);

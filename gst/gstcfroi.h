@@ -18,7 +18,7 @@ G_BEGIN_DECLS
 typedef struct _GstCfRoi GstCfRoi;
 
 /* The number of properties. */
-#define GST_CF_ROI_N_PROPERTIES 12
+#define GST_CF_ROI_N_PROPERTIES 13
 
 /* Makes the regions of an element, which has to outlive them. */
 GstCfRoi *gst_cf_roi_new (GstElement *element);
@@ -52,8 +52,9 @@ CfArea *gst_cf_roi_area (GstCfRoi *roi, GstBuffer *in, const GstSegment *segment
     const CfVideo *video, const CfTraits *traits, CfStatus *status);
 /* Forgets the frames seen so far (flush, stop). Streaming thread. */
 void gst_cf_roi_reset (GstCfRoi *roi);
-/* Says the size of the next frames, in pixels. The regions of earlier frames are scaled to it; if they had another
- * shape, the whole frame is filtered until regions come, or for as long as those are held. Streaming thread. */
+/* Says the size of the next frames, in pixels. Rectangles of `roi` in pixels that are of no size yet are of this one.
+ * The regions of earlier frames are scaled to it; if they had another shape, the whole frame is filtered until regions
+ * come, or for as long as those are held. Streaming thread. */
 void gst_cf_roi_resize (GstCfRoi *roi, gint width, gint height);
 
 G_END_DECLS

@@ -50,6 +50,7 @@ typedef struct {
   gdouble confidence;
   Rect fixed[2];
   guint n_fixed;
+  gint fixed_width; /* of the frames when they were set */
 
   Region last[MOST];
   guint n_last;
@@ -180,7 +181,7 @@ cover_frame (Stream *s, Frame *f, const Region *found, guint n, GstClockTime pts
   else if (!cover_found (s, f, found, n, pts))
     whole = TRUE;
   for (guint i = 0; i < s->n_fixed; i++) {
-    const Rect r = grown (&s->fixed[i], s->grow, 1, 1);
+    const Rect r = grown (&s->fixed[i], s->grow, s->fixed_width, f->width);
 
     cover (f, &r);
   }
@@ -318,6 +319,7 @@ set_roi (Stream *s)
   GString *text = g_string_new (NULL);
 
   s->n_fixed = (guint) any (s, G_N_ELEMENTS (s->fixed) + 1);
+  s->fixed_width = s->width;
   for (guint i = 0; i < s->n_fixed; i++) {
     const Rect r = s->fixed[i] = any_rect (s);
 
@@ -382,6 +384,7 @@ GST_START_TEST (rules_hold)
   Stream s = { .rand = g_rand_new_with_seed ((guint32) __i__), .width = MOST_WIDTH, .enabled = TRUE, .missing = LAST };
   GstElement *element = new_convolve ("preset", "fill", "fill-color", "0xff000000", "frames-in-flight",
       depths[__i__ % 3], NULL);
+  GstMessage *message;
   GstVideoInfo info;
 
   s.h = new_stream (element, "GRAY8", MOST_WIDTH, HEIGHT, &info);
@@ -406,7 +409,14 @@ GST_START_TEST (rules_hold)
       check_frames (&s, __i__);
   }
   check_frames (&s, __i__);
-  expect_no_messages (element);
+  while ((message = pop_message (element, GST_MESSAGE_WARNING | GST_MESSAGE_ERROR))) {
+    GError *error = NULL;
+
+    gst_message_parse_warning (message, &error, NULL);
+    fail_unless (error && strstr (error->message, "lies outside of the frame"), "%" GST_PTR_FORMAT, message);
+    g_clear_error (&error);
+    gst_message_unref (message);
+  }
   close_harness (s.h, -1);
   g_array_unref (s.held);
   g_rand_free (s.rand);

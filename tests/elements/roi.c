@@ -141,13 +141,15 @@ expect_warning (GstElement *element, const gchar *name, const gchar *where)
 
 static const struct {
   const gchar *name, *value, *right;
+  const gchar *warning; /* NULL: none */
 } good[] = {
   { "roi", "2,1,4,3", "2,1,4,3" },
   { "roi", "  2 ,\t1, 4,3 ; 9,5,2,2; ", "2,1,4,3 9,5,2,2" },
   { "roi", "-2,-1,4,3;+15,7,100,100", "0,0,2,2 15,7,1,1" },
-  { "roi", "20,20,4,4", "none" },
+  { "roi", "20,20,4,4", "none", "number 1 lies outside" },
+  { "roi", "1,1,2,2;-4,2,4,2", "1,1,2,2", "number 2 lies outside" },
   { "roi", "0.5,0,0.25,1", "8,0,4,8" },
-  { "roi", "1,0,0.25,1", "none" },
+  { "roi", "1,0,0.25,1", "none", "number 1 lies outside" },
   { "roi", "0.1,0.2,0.3,0.3", "1,1,6,3" },
   { "roi", ".25,0.,.5,.125;1,1,1,1", "4,0,8,1 1,1,1,1" },
   { "roi", "0,0,1.0,1", "all" },
@@ -156,6 +158,8 @@ static const struct {
   { "mask-polygons", "0.25,0.25 0.5,0.25 0.5,0.75 0.25,0.75", "4,2,4,4" },
   { "mask-polygons", "0.25,0.25,0.5,0.25,0.5,0.75,0.25,0.75", "4,2,4,4" },
   { "mask-polygons", " 0,0 0.25,0 0.25,0.25 0,0.25; 0.5,0.5 1,0.5 1,1 0.5,1 ", "0,0,4,2 8,4,8,4" },
+  { "mask-polygons", "0,0 0.5,0.5 1,1;0.5,0.5 1,0.5 1,1 0.5,1", "8,4,8,4", "number 1 has no area" },
+  { "mask-polygons", "0,0 .5,0 .5,.5 0,.5 0,0 .5,0 .5,.5 0,.5", "none", "number 1 has no area" },
   { "mask-polygons", NULL, "all" },
 };
 
@@ -168,6 +172,9 @@ GST_START_TEST (texts)
     set_value (f.element, good[__i__].name, good[__i__].value);
     expect_value (f.element, good[__i__].name, good[__i__].value);
     expect (&f, gst_buffer_new (), good[__i__].right);
+    if (good[__i__].warning)
+      expect_warning (f.element, good[__i__].name, good[__i__].warning);
+    expect (&f, gst_buffer_new (), good[__i__].right); /* it is said once */
     start (&f);
   }
   close_fixture (&f);
@@ -189,6 +196,10 @@ static const struct {
   { "roi", "0.5,0.5,100,100", "from 0 to 1", "1,1,2,2", "1,1,2,2" },
   { "roi", "1,2,3,99999", "32768", "1,1,2,2", "1,1,2,2" },
   { "roi", "\xff\xff\n,2,3,4", "x,y,width,height", "1,1,2,2", "1,1,2,2" },
+  { "roi-size", "640", "WIDTHxHEIGHT", "16x8", "all" },
+  { "roi-size", "640x480x2", "WIDTHxHEIGHT", "16x8", "all" },
+  { "roi-size", "0x8", "WIDTHxHEIGHT", "16x8", "all" },
+  { "roi-size", "99999x8", "WIDTHxHEIGHT", "16x8", "all" },
   { "mask-polygons", "0.1,0.1 0.2,0.2", "three corners", "0,0 0.5,0 0.5,0.5 0,0.5", "0,0,8,4" },
   { "mask-polygons", "0.1,0.1 0.2,0.2 3,0.4", "from 0 to 1", "0,0 0.5,0 0.5,0.5 0,0.5", "0,0,8,4" },
   { "mask-polygons", "0.1,0.1 0.2,0.2 1.5,0.4", "from 0 to 1", "0,0 0.5,0 0.5,0.5 0,0.5", "0,0,8,4" },
@@ -241,6 +252,44 @@ GST_START_TEST (corrected_before_start)
   start (&f);
   expect_no_messages (f.element);
   expect (&f, gst_buffer_new (), "1,1,2,2");
+  close_fixture (&f);
+}
+GST_END_TEST
+
+/* Pixels are those of the frames at which they were set, or of roi-size; fractions are of any. */
+GST_START_TEST (pixels_of_a_size)
+{
+  Fixture f;
+
+  open_fixture (&f);
+  set_value (f.element, "roi", "4,2,4,2");
+  expect_value (f.element, "roi-size", NULL);
+  gst_cf_roi_resize (f.roi, WIDTH, HEIGHT);
+  expect_value (f.element, "roi-size", "16x8");
+  expect (&f, gst_buffer_new (), "4,2,4,2");
+  gst_cf_roi_resize (f.roi, WIDTH / 2, HEIGHT * 2);
+  set_value (f.element, "roi", "2,4,2,5");
+  expect_value (f.element, "roi-size", "8x16");
+  gst_cf_roi_resize (f.roi, WIDTH, HEIGHT);
+  expect (&f, gst_buffer_new (), "4,2,4,3"); /* rounded outward */
+  set_value (f.element, "roi-size", "160x80");
+  set_value (f.element, "roi-grow", "100");
+  expect (&f, gst_buffer_new (), "0,0,1,2");
+  set_value (f.element, "roi-grow", "0");
+  set_value (f.element, "roi", "0.25,0.25,0.25,0.25");
+  expect (&f, gst_buffer_new (), "4,2,4,2");
+  set_value (f.element, "roi-size", "2x1");
+  expect (&f, gst_buffer_new (), "4,2,4,2");
+  /* A size that was given lasts until frames come; one that was taken is forgotten with them. */
+  gst_cf_roi_stop (f.roi);
+  set_value (f.element, "roi", "1,1,1,1");
+  expect_value (f.element, "roi-size", "2x1");
+  set_value (f.element, "roi-size", "");
+  gst_cf_roi_resize (f.roi, WIDTH, HEIGHT);
+  gst_cf_roi_stop (f.roi);
+  expect_value (f.element, "roi-size", "16x8");
+  set_value (f.element, "roi", "4,2,4,2");
+  expect_value (f.element, "roi-size", NULL);
   close_fixture (&f);
 }
 GST_END_TEST
@@ -546,6 +595,7 @@ main (int argc, char **argv)
   tcase_add_loop_test (tests, texts, 0, G_N_ELEMENTS (good));
   tcase_add_loop_test (tests, bad_texts, 0, G_N_ELEMENTS (bad));
   tcase_add_test (tests, corrected_before_start);
+  tcase_add_test (tests, pixels_of_a_size);
   tcase_add_test (tests, grow_shape_invert);
   tcase_add_test (tests, areas_are_kept);
   tcase_add_test (tests, mask_values);

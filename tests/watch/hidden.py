@@ -186,6 +186,39 @@ def mask_away(folder):
             watch.end()
 
 
+def sizes(folder):
+    """A region in pixels, of the file or set by command, hides the same part of pictures of another size, in the same
+    connection, in the next one, and after a loss; set while the camera is away, it is one of the last size."""
+    large, small = '60,44,40,32', '30,22,20,16'
+    for line, command in ((FILL.replace('0,0,2,2', large), None), (FILL, large)):
+        with Camera() as camera:
+            camera.show(LARGE)
+            with Watch(config(camera, line), folder) as watch:
+                watch.wait('started', 'door')
+                if command:
+                    watch.ask(f'set door hide.roi {command}')
+                expect_hidden(shot(watch, folder), 'at first')
+                camera.show(SMALL)
+                watch.wait('size', 'door')
+                expect_hidden(shot(watch, folder), 'a smaller one')
+                for size in (SMALL, LARGE):
+                    camera.show(size)
+                    watch.ask('restart door')
+                    watch.wait('back', 'door')
+                    expect_hidden(shot(watch, folder), f'{size} after a restart')
+                camera.show(SMALL)
+                watch.wait('size', 'door')
+                camera.cut()
+                watch.wait('lost', 'door')
+                watch.ask(f'set door hide.roi {small}')
+                camera.show(LARGE)
+                watch.wait('back', 'door')
+                expect_hidden(shot(watch, folder), 'set while away')
+                watch.ask('set door hide.roi 200,0,9,9')
+                expect('outside' in watch.wait('warning', 'door')['text'], 'a region outside of the frame')
+                watch.end()
+
+
 def reload(folder):
     """A reload keeps what was set by command, with another timeout and with another line; what belongs to no element
     any more is dropped, and the event says so."""
@@ -208,4 +241,4 @@ def reload(folder):
 
 
 if __name__ == '__main__':
-    sys.exit(main(other_format, mask_away, reload))
+    sys.exit(main(other_format, mask_away, sizes, reload))
