@@ -6,6 +6,7 @@
 
 #include "../tools/line.h"
 #include "events.h"
+#include "filter.h"
 #include "gpu.h"
 
 #include <string.h>
@@ -265,6 +266,9 @@ on_first_frame (Camera *camera)
       json_object_set_int_member (event, "away_ms", (now - camera->lost_at) / 1000);
       json_object_set_int_member (event, "attempts", camera->attempts);
     }
+    if (camera->settings->record.folder && camera->settings->record.when == WHEN_MOTION &&
+        !filter_reports_motion (run_filter (camera->run)))
+      set_text (event, "note", FILTER_NO_MOTION);
     event_post (event);
   }
   camera->was_up = camera->proven = TRUE;

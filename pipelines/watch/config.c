@@ -140,15 +140,24 @@ has_password (const char *uri)
   return at && colon && colon < at;
 }
 
+/* Returns whether one of the two objects, which may be NULL, has the member. */
 static gboolean
-check_source (Reader *reader, JsonObject *object, const char *where, CameraSettings *settings)
+has_member (JsonObject *objects[2], const char *member)
 {
+  return (objects[0] && json_object_has_member (objects[0], member)) ||
+      (objects[1] && json_object_has_member (objects[1], member));
+}
+
+static gboolean
+check_source (Reader *reader, JsonObject *objects[2], const char *where, CameraSettings *settings)
+{
+  JsonObject *object = objects[1];
   const char *source = settings->source;
   g_autofree char *scheme = source ? g_uri_parse_scheme (source) : NULL;
   g_autofree char *path = NULL, *host = NULL;
   g_autoptr (GError) error = NULL;
 
-  if (!source && json_object_has_member (object, "source"))
+  if (!source && has_member (objects, "source"))
     return FALSE; /* it is no text, which was reported */
   if (!source || !*source)
     return reader_fault (reader, object, where, "source",
@@ -232,9 +241,7 @@ static CameraSettings *
 read_camera (Reader *reader, JsonObject *object, JsonObject *defaults, const char *where, const char *name)
 {
   CameraSettings *s = g_new0 (CameraSettings, 1);
-  JsonObject *record[2] = { json_object_has_member (defaults, "record")
-        ? json_object_get_object_member (defaults, "record")
-        : NULL,
+  JsonObject *record[2] = { reader_object (reader, defaults, "defaults", "record"),
     reader_object (reader, object, where, "record") };
   g_autoptr (GString) text = g_string_new (NULL);
   g_autofree char *at = g_strconcat (where, ".record", NULL);
@@ -256,9 +263,9 @@ read_camera (Reader *reader, JsonObject *object, JsonObject *defaults, const cha
     ok &= reader_fill (reader, record[0], "defaults.record", record_fields, s);
   if (record[1])
     ok &= reader_fill (reader, record[1], at, record_fields, s);
-  if ((record[0] || record[1]) && !s->record.folder && !(record[1] && json_object_has_member (record[1], "folder")))
+  if ((record[0] || record[1]) && !s->record.folder && !has_member (record, "folder"))
     ok = reader_fault (reader, record[1] ? record[1] : object, at, "folder", "is missing: the folder to record into");
-  ok = check_source (reader, object, where, s) && ok;
+  ok = check_source (reader, (JsonObject *[]) { defaults, object }, where, s) && ok;
   if (ok && s->every && !s->http)
     ok = reader_fault (reader, object, where, "every", "is for cameras over HTTP that send one picture at a time");
   ok = check_tls (reader, object, where, s) && ok;
@@ -384,7 +391,6 @@ read_metrics (Reader *reader, JsonObject *object, Config *config)
   return ok;
 }
 
-/* A fault in the defaults is reported once, not for each camera. */
 static gboolean
 read_defaults (Reader *reader, JsonObject *top, Config *config)
 {
@@ -424,7 +430,8 @@ read_top (Reader *reader, JsonObject *top, Config *config)
     ok &= read_mqtt (reader, part, config);
   if ((part = reader_object (reader, top, "", "metrics")))
     ok &= read_metrics (reader, part, config);
-  ok = read_defaults (reader, top, config) && read_cameras (reader, top, config) && ok;
+  ok &= read_defaults (reader, top, config);
+  ok &= read_cameras (reader, top, config);
   for (guint i = 0; i < G_N_ELEMENTS (process) - 1; i++) {
     JsonNode *node = json_object_get_member (top, process[i]);
     g_autofree char *json = node ? json_to_string (node, FALSE) : NULL;
@@ -436,7 +443,7 @@ read_top (Reader *reader, JsonObject *top, Config *config)
 }
 
 Config *
-config_load (const char *path, GString *wrong)
+config_load (const char *path, GString *wrong, ConfigCheck check, gpointer data)
 {
   g_autofree char *full = g_canonicalize_filename (path, NULL), *folder = g_path_get_dirname (full), *text = NULL;
   g_autoptr (GError) error = NULL;
@@ -460,6 +467,9 @@ config_load (const char *path, GString *wrong)
   reader_init (&reader, path, folder, wrong);
   top = reader_parse (&reader, text, (gssize) length);
   ok = top && read_top (&reader, top, config);
+  if (top && check)
+    check (&reader, top, config, data);
+  ok = ok && wrong->len == 0;
   reader_clear (&reader);
   if (!ok)
     config_free (config);

@@ -5,8 +5,9 @@
 #ifndef PIPELINES_WATCH_CONFIG_H
 #define PIPELINES_WATCH_CONFIG_H
 
+#include "reader.h"
+
 #include <gst/gst.h>
-#include <json-glib/json-glib.h>
 
 typedef enum { WHEN_ALWAYS, WHEN_MOTION, WHEN_OFF } RecordWhen;
 typedef enum { TRANSPORT_TCP, TRANSPORT_UDP, TRANSPORT_AUTO } Transport;
@@ -63,9 +64,12 @@ typedef struct {
   JsonObject *defaults;
 } Config;
 
+/* Looks at more than the file: at the cameras of it that are right so far, even where others are not. `top` is the
+ * file's object. Adds faults to the reader. */
+typedef void (*ConfigCheck) (Reader *reader, JsonObject *top, const Config *config, gpointer data);
 /* Returns the settings that the file has, or NULL with a line for each fault in `wrong`: file, line, member, what
- * would be right. */
-Config *config_load (const char *path, GString *wrong);
+ * would be right. `check` may be NULL. */
+Config *config_load (const char *path, GString *wrong, ConfigCheck check, gpointer data);
 void config_free (Config *config);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (Config, config_free)
 /* Returns the settings of one camera from the text of a JSON object, with the file's defaults; NULL with what is

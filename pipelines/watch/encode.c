@@ -5,6 +5,7 @@
  * there, and only there. No encoder reorders frames, so that PTS and DTS are the same. */
 #include "encode.h"
 
+#include "elements.h"
 #include "run-private.h"
 
 #include <gst/app/gstappsink.h>
@@ -156,12 +157,11 @@ run_add_encoder (Run *run, const RunPlan *plan, GstElement *tee, GString *note)
   GstPad *pad;
   guint n = 0;
 
-  if (!ok) {
-    g_string_append (note,
-        "this GStreamer has no encoder for H.264: install x264enc (gstreamer1.0-plugins-ugly) or "
-        "openh264enc (gstreamer1.0-plugins-bad)");
+  elements_for_recording (plan->settings->record.format == 1, note);
+  if (!ok && note->len == 0)
+    g_string_append (note, "no encoder for H.264 but that of GPUs: install x264enc (gstreamer1.0-plugins-ugly)");
+  if (note->len)
     return;
-  }
   parts[n++] = gst_element_factory_make ("queue", "encode");
   parts[n] = gst_element_factory_make ("cudadownload", "download"); /* where the filter's frames are in CUDA memory */
   n += parts[n] != NULL;
@@ -176,7 +176,7 @@ run_add_encoder (Run *run, const RunPlan *plan, GstElement *tee, GString *note)
   for (guint i = 1; ok && i < n; i++)
     ok = gst_element_link (parts[i - 1], parts[i]);
   if (!ok || !gst_element_link (tee, parts[0])) {
-    g_string_append (note, "this GStreamer lacks queue, videoconvert, videocrop, h264parse or appsink");
+    g_string_append (note, "the elements that encode cannot be linked");
     return;
   }
   caps = gst_caps_from_string ("video/x-raw, format = I420");

@@ -131,3 +131,21 @@ filter_check_values (GstElement *filter, GString *wrong)
   gst_element_set_bus (filter, NULL);
   gst_object_unref (bus);
 }
+
+gboolean
+filter_reports_motion (GstElement *filter)
+{
+  g_autolist (GstElement) elements = find_elements (filter, "name");
+  gboolean found = FALSE;
+
+  for (GList *l = elements; l && !found; l = l->next) {
+    const char *factory = GST_OBJECT_NAME (gst_element_get_factory (l->data));
+    int method = 0; /* 1: running */
+    gboolean meta = FALSE;
+
+    if (g_str_equal (factory, "cudamedian"))
+      g_object_get (l->data, "temporal-method", &method, "motion-meta", &meta, NULL);
+    found = (method == 1 && meta) || g_str_equal (factory, "motioncells");
+  }
+  return found;
+}

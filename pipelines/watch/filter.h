@@ -14,4 +14,11 @@ GstElement *filter_new (const char *option, const char *line, GString *wrong);
  * adds what they say to `wrong`. */
 void filter_check_values (GstElement *filter, GString *wrong);
 
+/* Returns whether an element of the line reports what moves, as its properties are now. */
+gboolean filter_reports_motion (GstElement *filter);
+/* What follows from there being none. */
+#define FILTER_NO_MOTION \
+  "nothing in the filter reports motion, as \"cudamedian temporal-method=running motion-meta=true\" and motioncells " \
+  "do: only the command trigger begins a recording"
+
 #endif

@@ -4,10 +4,10 @@
  * cf-watch: runs a building's cameras. docs/watch.md is the user's page. This file has the command line, signals, the
  * service manager, and the order in which things begin and end. */
 #include "../tools/line.h"
+#include "check.h"
 #include "client.h"
 #include "control.h"
 #include "events.h"
-#include "filter.h"
 #include "gpu.h"
 #include "mqtt.h"
 #include "parts.h"
@@ -148,95 +148,6 @@ finish (int status)
   _exit (status);
 }
 
-/* Returns how many of the cameras from `begin` to `end` have that filter line. */
-static guint
-count_line (const Config *config, const char *line, guint begin, guint end)
-{
-  guint n = 0;
-
-  for (guint i = begin; i < end; i++)
-    n += g_str_equal (((const CameraSettings *) config->cameras->pdata[i])->filter, line);
-  return n;
-}
-
-static void G_GNUC_PRINTF (4, 5)
-    add_fault (GString *wrong, const CameraSettings *settings, const char *member, const char *format, ...)
-{
-  va_list args;
-
-  g_string_append_printf (wrong, "%scameras.%s%s: ", wrong->len ? "\n" : "", settings->name, member);
-  va_start (args, format);
-  g_string_append_vprintf (wrong, format, args);
-  va_end (args);
-}
-
-/* Returns whether the filter line, which `more` other cameras have as well, is right. */
-static gboolean
-check_filter (const CameraSettings *settings, guint more, GString *wrong)
-{
-  g_autoptr (GString) text = g_string_new (NULL);
-  g_autofree char *member = more ? g_strdup_printf (".filter (and that of %u more)", more) : g_strdup (".filter");
-  GstElement *filter = *settings->filter ? filter_new ("", settings->filter, text) : NULL;
-
-  if (filter) {
-    gst_object_ref_sink (filter);
-    filter_check_values (filter, text);
-    gst_object_unref (filter);
-  }
-  if (text->len)
-    add_fault (wrong, settings, member, "%s", text->str);
-  return text->len == 0;
-}
-
-static void
-check_paths (const CameraSettings *settings, GString *wrong)
-{
-  const char *folder = settings->record.folder;
-  g_autofree char *file = settings->kind == SOURCE_URI ? g_filename_from_uri (settings->place, NULL, NULL) : NULL;
-
-  if (file && g_file_test (file, G_FILE_TEST_IS_DIR))
-    add_fault (wrong, settings, ".source", "%s is a folder", file);
-  else if (file && access (file, R_OK))
-    add_fault (wrong, settings, ".source", "%s: %s; the address of a camera begins with rtsp:// or http://", file,
-        g_strerror (errno));
-  if (folder && g_file_test (folder, G_FILE_TEST_EXISTS) && !g_file_test (folder, G_FILE_TEST_IS_DIR))
-    add_fault (wrong, settings, ".record.folder", "%s is no folder", folder);
-}
-
-static void
-check_pipeline (const CameraSettings *settings, GString *wrong)
-{
-  const RunPlan plan = { .settings = settings, .gpu = -1 };
-  g_autoptr (GString) text = g_string_new (NULL);
-  Run *run = run_new (&plan, text, NULL); /* nothing is recorded, so that there is nothing to note */
-
-  if (run)
-    run_unref (run);
-  else
-    add_fault (wrong, settings, "", "%s", text->str);
-}
-
-/* Checks what config_load cannot: secrets, filter lines, each of them once, files, and whether each camera has a
- * pipeline. Devices and addresses are left alone: they may be away just now. */
-static gboolean
-check (const Config *config, GString *wrong)
-{
-  const gboolean has_secrets = secrets_load (config->secrets, wrong);
-  g_autoptr (GHashTable) bad_lines = g_hash_table_new (g_str_hash, g_str_equal);
-
-  for (guint i = 0; i < config->cameras->len; i++) {
-    const CameraSettings *settings = config->cameras->pdata[i];
-    const guint more = count_line (config, settings->filter, i + 1, config->cameras->len);
-
-    check_paths (settings, wrong);
-    if (count_line (config, settings->filter, 0, i) == 0 && !check_filter (settings, more, wrong))
-      g_hash_table_add (bad_lines, settings->filter);
-    if (has_secrets && !g_hash_table_contains (bad_lines, settings->filter))
-      check_pipeline (settings, wrong);
-  }
-  return has_secrets && wrong->len == 0;
-}
-
 static gboolean
 open_doors (Watch *watch, const Config *config, GString *wrong)
 {
@@ -312,7 +223,7 @@ main (int argc, char **argv)
         NULL },
     { NULL, 0, 0, 0, NULL, NULL, NULL },
   };
-  g_autoptr (GString) wrong = g_string_new (NULL);
+  g_autoptr (GString) wrong = g_string_new (NULL), notes = g_string_new (NULL);
   Config *config;
 
   /* Each new pipeline of a camera starts threads, and glibc gives these up to eight arenas a core, which keep what was
@@ -331,8 +242,10 @@ main (int argc, char **argv)
   make_network_classes ();
   gst_init (NULL, NULL);
   parts_register ();
-  config = config_load (argv[1], wrong);
-  if (!config || (only_check && !check (config, wrong))) {
+  config = config_load (argv[1], wrong, only_check ? check_config : NULL, notes);
+  if (notes->len)
+    say ("%s", notes->str);
+  if (!config) {
     say ("%s", g_strchomp (wrong->str));
     finish (2);
   }

@@ -15,39 +15,64 @@ member_key (JsonObject *object, const char *member)
   return g_strdup_printf ("%p %s", (void *) object, member);
 }
 
-/* Notes the line that a member stands in; json-glib itself keeps the last of two members of one name. */
+/* Returns the line that a member stands in; 0: not known. NULL: that of the object's first member. */
+static guint
+line_of (Reader *reader, JsonObject *object, const char *member)
+{
+  g_autofree char *key = member_key (object, member ? member : "");
+
+  return GPOINTER_TO_UINT (g_hash_table_lookup (reader->lines, key));
+}
+
+/* Notes the line that a member stands in; json-glib itself keeps the last of two members of one name. It says where the
+ * value ends: an object begins with its first member. */
 static void
 on_member (JsonParser *parser, JsonObject *object, const char *member, gpointer data)
 {
   Reader *reader = data;
+  JsonNode *node = json_object_get_member (object, member);
+  JsonObject *value = JSON_NODE_HOLDS_OBJECT (node) ? json_node_get_object (node) : NULL;
+  guint line = value ? line_of (reader, value, NULL) : 0;
   char *key = member_key (object, member);
 
+  line = line ? line : json_parser_get_current_line (parser);
+  if (value)
+    g_hash_table_insert (reader->lines, member_key (value, ""), GUINT_TO_POINTER (line));
+  if (!line_of (reader, object, NULL))
+    g_hash_table_insert (reader->lines, member_key (object, ""), GUINT_TO_POINTER (line));
   if (g_hash_table_contains (reader->lines, key))
     g_hash_table_add (reader->twice, g_strdup (key));
-  g_hash_table_replace (reader->lines, key, GUINT_TO_POINTER (json_parser_get_current_line (parser)));
+  g_hash_table_replace (reader->lines, key, GUINT_TO_POINTER (line));
+}
+
+gboolean
+reader_fault_at (Reader *reader, JsonObject *object, const char *member, const char *title, const char *text)
+{
+  const guint at = line_of (reader, object, member);
+  g_autofree char *line = g_strdup_printf ("%u:", at ? at : line_of (reader, object, NULL));
+  g_autofree char *fault = g_strdup_printf ("%s%s%s%s%s%s", reader->path ? reader->path : "", reader->path ? ":" : "",
+      reader->path && *line != '0' ? line : "", reader->path ? " " : "", title, text);
+  const char *same = strstr (reader->wrong->str, fault);
+
+  /* Each camera has the faults of the defaults again. */
+  if (same && strchr ("\n", same[strlen (fault)]))
+    return FALSE;
+  g_string_append_printf (reader->wrong, "%s%s", reader->wrong->len ? "\n" : "", fault);
+  return FALSE;
 }
 
 gboolean
 reader_fault (Reader *reader, JsonObject *object, const char *where, const char *member, const char *format, ...)
 {
-  g_autofree char *key = member_key (object, member ? member : "");
-  guint line = GPOINTER_TO_UINT (g_hash_table_lookup (reader->lines, key));
+  g_autofree char *text = NULL,
+                  *title = g_strdup_printf ("%s%s%s%s", where, *where && member ? "." : "", member ? member : "",
+                      *where || member ? ": " : "");
   va_list args;
 
-  if (reader->wrong->len)
-    g_string_append_c (reader->wrong, '\n');
-  if (reader->path)
-    g_string_append_printf (reader->wrong, "%s:", reader->path);
-  if (reader->path && line)
-    g_string_append_printf (reader->wrong, "%u:", line);
-  if (reader->path)
-    g_string_append_c (reader->wrong, ' ');
-  if (*where || member)
-    g_string_append_printf (reader->wrong, "%s%s%s: ", where, *where && member ? "." : "", member ? member : "");
   va_start (args, format);
-  g_string_append_vprintf (reader->wrong, format, args);
+  text = g_strdup_vprintf (format, args);
   va_end (args);
-  return FALSE;
+  return reader_fault_at (reader, object, member ? member : "", title, text);
 }
 
 gboolean

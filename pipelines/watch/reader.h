@@ -57,5 +57,8 @@ const char *json_trouble (const char *text, guint *line);
 /* Adds a fault: "FILE:LINE: cameras.door.timeout: ..."; `member` NULL: of the object itself. Returns FALSE. */
 gboolean reader_fault (Reader *reader, JsonObject *object, const char *where, const char *member, const char *format,
     ...) G_GNUC_PRINTF (5, 6);
+/* The same with the line of the member, under a name for people ("cameras.door.timeout: "). A fault that is there
+ * already is not added again. */
+gboolean reader_fault_at (Reader *reader, JsonObject *object, const char *member, const char *title, const char *text);
 
 #endif

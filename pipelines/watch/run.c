@@ -4,6 +4,7 @@
  * run.c: one pipeline of a camera. */
 #include "run.h"
 
+#include "elements.h"
 #include "encode.h"
 #include "filter.h"
 #include "gpu.h"
@@ -266,7 +267,7 @@ add (Run *run, const char *factory, const char *name, GString *wrong)
   if (element)
     gst_bin_add (GST_BIN (run->pipeline), element);
   else
-    g_string_append_printf (wrong, "this GStreamer has no element \"%s\"", factory);
+    element_missing (factory, wrong);
   return element;
 }
 

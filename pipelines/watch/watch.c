@@ -142,7 +142,7 @@ watch_reload (Watch *watch, JsonObject *answer, GString *wrong)
   static const char *const names[] = { "added", "removed", "changed", "kept", "restart_needed" };
   enum { ADDED, REMOVED, CHANGED, KEPT, RESTART };
   JsonArray *lists[G_N_ELEMENTS (names)];
-  Config *config = config_load (watch->config->path, wrong);
+  Config *config = config_load (watch->config->path, wrong, NULL, NULL);
 
   if (!config || !secrets_load (config->secrets, wrong)) {
     g_clear_pointer (&config, config_free);

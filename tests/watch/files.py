@@ -6,7 +6,7 @@ import json
 import os
 import sys
 
-from harness import SCHEMAS, expect, main, run
+from harness import SCHEMAS, Watch, expect, main, plugins_but, run
 
 CAMERA = {'source': 'test'}
 
@@ -116,6 +116,74 @@ def texts(folder):
         refuse(folder, text, what)
 
 
+def all_at_once(folder):
+    """All faults of a file are reported in one run, each once and with its line, those in the defaults as well."""
+    with open(os.path.join(folder, 'a file'), 'w', encoding='ascii') as file:
+        file.write('x')
+    text = """{ "secrets": "none.json",
+ "defaults": {
+  "latency": -1,
+  "record": {
+   "folder": "a file/rec" } },
+ "cameras": {
+  "a": { "source": "a.avi",
+         "timeout": 0 },
+  "b": { "source": "test",
+         "filter": "nosuch" },
+  "c": { "source": "test", "record": {
+          "folder": "/proc/nosuch" } },
+  "d": { "source": "test:nosuch" },
+  "e": { "filter": "nosuch" },
+  "f": { "source": "b.avi" }
+ },
+ "mqtt": { "port": 1 } }"""
+    path = os.path.join(folder, 'watch.json')
+    refuse(folder, text, 'none.json')
+    errors = run('--check', path)[2]
+    for line, what in {1: 'secrets: ', 3: 'defaults.latency: has to be', 8: 'cameras.a.timeout: has to be',
+                       14: 'cameras.e.source: is missing', 17: 'mqtt.host: is missing'}.items():
+        expect(errors.count(f'{path}:{line}: {what}') == 1, (line, what, errors))
+    # A camera whose settings can be read is looked at although others are wrong.
+    text = text.replace('-1', '1')
+    refuse(folder, text, 'none.json')
+    errors = run('--check', path)[2]
+    for line, what in {1: 'secrets: ', 5: 'defaults.record.folder: ', 8: 'cameras.a.timeout: ',
+                       10: "cameras.b.filter: 'nosuch': no element",
+                       12: 'cameras.c.record.folder: /proc/nosuch cannot be made',
+                       14: 'cameras.e.source: is missing', 15: 'cameras.f.source: ', 17: 'mqtt.host: '}.items():
+        expect(errors.count(f'{path}:{line}: {what}') == 1, (line, what, errors))
+    refuse(folder, text.replace('"secrets": "none.json",', ''), f'{path}:13: cameras.d: videotestsrc has no pattern')
+    expect(sorted(os.listdir(folder)) == ['a file', 'watch.json'], 'the check leaves something behind')
+
+
+def recordings(folder):
+    """What a recording lacks is a fault, with its package; what can hardly be meant is a note."""
+    path = os.path.join(folder, 'watch.json')
+    motion = {'folder': 'x', 'when': 'motion'}
+    cameras = {'door': {**CAMERA, 'record': motion}, 'always': {**CAMERA, 'record': {'folder': 'x'}},
+               'yard': {**CAMERA, 'record': motion, 'filter': 'cudamedian temporal-method=running motion-meta=true'}}
+    with open(path, 'w', encoding='utf-8') as file:
+        json.dump({'cameras': cameras}, file, indent=1)
+    status, _, errors = run('--check', path)
+    expect(status == 0 and ':7: cameras.door.record.when: note: nothing in the filter reports motion' in errors, errors)
+    expect(errors.count('note') == 1 and not os.path.exists(os.path.join(folder, 'x')), errors)
+    with Watch({'cameras': cameras}, folder) as watch:
+        started = {name: watch.wait('started', name, after={'seq': 0}) for name in cameras}
+        expect('trigger' in started['door']['note'], started)
+        expect(all('note' not in started[name] for name in ('always', 'yard')), started)
+        watch.end()
+    env = plugins_but(folder, 'videoparsersbad', 'videocrop')
+    status, _, errors = run('--check', path, env=env)
+    for what in ('"h264parse", which is in gstreamer1.0-plugins-bad',
+                 '"videocrop", which is in gstreamer1.0-plugins-good'):
+        expect(status == 2 and what in errors, (what, errors))
+    with Watch({'cameras': cameras}, folder, env) as watch:
+        failed = watch.wait('recording-failed', 'always', after={'seq': 0})
+        expect('"h264parse", which is in gstreamer1.0-plugins-bad' in failed['reason'], failed)
+        watch.wait('started', 'always', after={'seq': 0})
+        watch.end()
+
+
 def right(folder):
     """A file that is right, and command lines."""
     path = os.path.join(folder, 'watch.json')
@@ -132,4 +200,4 @@ def right(folder):
 
 
 if __name__ == '__main__':
-    sys.exit(main(settings, filters, sources, texts, right))
+    sys.exit(main(settings, filters, sources, texts, all_at_once, recordings, right))

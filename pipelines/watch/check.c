@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
+ *
+ * check.c: what --check looks at beyond the file itself. */
+#include "check.h"
+
+#include "elements.h"
+#include "filter.h"
+#include "run.h"
+#include "secrets.h"
+
+#include <errno.h>
+#include <glib/gstdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A camera's place in the file. */
+typedef struct {
+  Reader *reader;
+  JsonObject *object, *defaults;
+  const CameraSettings *settings;
+} Place;
+
+/* Adds a fault of the camera's member, or of a member of its `record`. Its line is where it stands: in the camera or in
+ * the defaults. `more`: so many other cameras have the same fault. */
+static void G_GNUC_PRINTF (5, 6)
+    fault (const Place *place, gboolean record, const char *member, guint more, const char *format, ...)
+{
+  JsonObject *objects[] = { place->object, place->defaults }, *found = place->object;
+  GString *title = g_string_new (NULL);
+  gboolean in_defaults = FALSE;
+  g_autofree char *text = NULL;
+  va_list args;
+
+  for (guint i = G_N_ELEMENTS (objects); i-- > 0;) {
+    JsonObject *object = objects[i];
+
+    if (object && record)
+      object = json_object_has_member (object, "record") ? json_object_get_object_member (object, "record") : NULL;
+    if (object && json_object_has_member (object, member))
+      found = object, in_defaults = i == 1;
+  }
+  va_start (args, format);
+  text = g_strdup_vprintf (format, args);
+  va_end (args);
+  /* What only the defaults have wrong is reported once. What a filter lacks is the camera's. */
+  if (in_defaults && strcmp (member, "filter") && strcmp (member, "when"))
+    g_string_append (title, "defaults.");
+  else
+    g_string_append_printf (title, "cameras.%s.", place->settings->name);
+  g_string_append_printf (title, "%s%s", record ? "record." : "", member);
+  if (more)
+    g_string_append_printf (title, " (and that of %u more)", more);
+  g_string_append (title, ": ");
+  reader_fault_at (place->reader, found, member, title->str, text);
+  g_string_free (title, TRUE);
+}
+
+/* Returns how many of the cameras from `begin` on have that filter line. */
+static guint
+count_line (const Config *config, const char *line, guint begin)
+{
+  guint n = 0;
+
+  for (guint i = begin; i < config->cameras->len; i++)
+    n += g_str_equal (((const CameraSettings *) config->cameras->pdata[i])->filter, line);
+  return n;
+}
+
+static void
+clear_filter (gpointer filter)
+{
+  gst_clear_object ((GstElement **) &filter);
+}
+
+/* Returns the bin of the filter line, which `more` other cameras have as well, or NULL where it is wrong. */
+static GstElement *
+check_filter (const Place *place, guint more)
+{
+  g_autoptr (GString) text = g_string_new (NULL);
+  const char *line = *place->settings->filter ? place->settings->filter : "identity";
+  GstElement *filter = filter_new ("", line, text);
+
+  if (filter) {
+    gst_object_ref_sink (filter);
+    filter_check_values (filter, text);
+  }
+  if (text->len == 0)
+    return filter;
+  fault (place, FALSE, "filter", more, "%s", text->str);
+  gst_clear_object (&filter);
+  return NULL;
+}
+
+static void
+check_source (const Place *place)
+{
+  const CameraSettings *settings = place->settings;
+  g_autofree char *file = settings->kind == SOURCE_URI ? g_filename_from_uri (settings->place, NULL, NULL) : NULL;
+
+  if (file && g_file_test (file, G_FILE_TEST_IS_DIR))
+    fault (place, FALSE, "source", 0, "%s is a folder", file);
+  else if (file && access (file, R_OK))
+    fault (place, FALSE, "source", 0, "%s: %s; the address of a camera begins with rtsp:// or http://", file,
+        g_strerror (errno));
+}
+
+/* Tries whether the folder can be written to, or made in the first one above it that there is. */
+static void
+check_folder (const Place *place)
+{
+  const char *folder = place->settings->record.folder;
+  g_autofree char *above = g_strdup (folder), *trial = NULL;
+
+  if (g_file_test (folder, G_FILE_TEST_EXISTS) && !g_file_test (folder, G_FILE_TEST_IS_DIR)) {
+    fault (place, TRUE, "folder", 0, "%s is no folder", folder);
+    return;
+  }
+  while (!g_file_test (above, G_FILE_TEST_EXISTS)) {
+    char *next = g_path_get_dirname (above);
+
+    g_free (above);
+    above = next;
+  }
+  trial = g_build_filename (above, ".cf-watch-XXXXXX", NULL);
+  if (!g_mkdtemp (trial))
+    fault (place, TRUE, "folder", 0, "%s cannot be %s: %s: %s", folder,
+        g_str_equal (above, folder) ? "written to" : "made", above, g_strerror (errno));
+  else
+    g_rmdir (trial);
+}
+
+static void
+check_recording (const Place *place, GstElement *filter, GString *notes)
+{
+  const RecordSettings *record = &place->settings->record;
+  g_autoptr (GString) missing = g_string_new (NULL);
+
+  if (!record->folder)
+    return;
+  check_folder (place);
+  elements_for_recording (record->format == 1, missing);
+  if (missing->len)
+    fault (place, FALSE, "record", 0, "nothing can be recorded: %s", missing->str);
+  if (record->when == WHEN_MOTION && filter && !filter_reports_motion (filter)) {
+    GString *wrong = place->reader->wrong;
+
+    place->reader->wrong = notes;
+    fault (place, TRUE, "when", 0, "note: " FILTER_NO_MOTION);
+    place->reader->wrong = wrong;
+  }
+}
+
+static void
+check_pipeline (const Place *place, JsonObject *cameras)
+{
+  const RunPlan plan = { .settings = place->settings, .gpu = -1 };
+  g_autoptr (GString) text = g_string_new (NULL);
+  Run *run = run_new (&plan, text, NULL); /* nothing is recorded, so that there is nothing to note */
+
+  if (run)
+    run_unref (run);
+  else
+    reader_fault (place->reader, cameras, "cameras", place->settings->name, "%s", text->str);
+}
+
+void
+check_config (Reader *reader, JsonObject *top, const Config *config, gpointer notes)
+{
+  g_autoptr (GString) wrong = g_string_new (NULL);
+  const gboolean has_secrets = secrets_load (config->secrets, wrong);
+  /* Filter line -> its bin, NULL where it is wrong. */
+  g_autoptr (GHashTable) filters = g_hash_table_new_full (g_str_hash, g_str_equal, NULL, clear_filter);
+
+  if (!has_secrets)
+    reader_fault (reader, top, "", "secrets", "%s", wrong->str);
+  for (guint i = 0; i < config->cameras->len; i++) {
+    const CameraSettings *settings = config->cameras->pdata[i];
+    JsonObject *cameras = json_object_get_object_member (top, "cameras");
+    const Place place = { reader, json_object_get_object_member (cameras, settings->name), config->defaults, settings };
+    gpointer filter;
+
+    if (!g_hash_table_lookup_extended (filters, settings->filter, NULL, &filter)) {
+      filter = check_filter (&place, count_line (config, settings->filter, i + 1));
+      g_hash_table_insert (filters, settings->filter, filter);
+    }
+    check_source (&place);
+    check_recording (&place, filter, notes);
+    if (has_secrets && filter)
+      check_pipeline (&place, cameras);
+  }
+}
