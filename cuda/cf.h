@@ -193,9 +193,22 @@ typedef struct {
 
 typedef enum { CF_APPLY_ALL, CF_APPLY_LUMA, CF_APPLY_CHROMA } CfApplyTo;
 
-/* The parameters that all filters share. */
+/* How the video writes a colour that a parameter names (CF_TYPE_COLOR): R, G and B from 0 to 255. Zeros mean full range
+ * and BT.601. With Kg = 10000 - Kr - Kb and L = Kr R + Kg G + Kb B, in levels of 8 bits,
+ *   Y  = o + a L / 2550000                              to the nearest integer, halves up
+ *   Cb = 128 + c (10000 B - L) / (510 (10000 - Kb))     to the nearest integer, halves down
+ *   Cr = 128 + c (10000 R - L) / (510 (10000 - Kr))     likewise
+ * and of RGB formats R' = o + a R / 255 to the nearest integer, G' and B' likewise. Full range: o = 0, a = c = 255;
+ * limited range: o = 16, a = 219, c = 224. Gray formats have Y alone. */
+typedef struct {
+  int kr, kb; /* in 1/10000: BT.601 2990 and 1140, BT.709 2126 and 722, BT.2020 2627 and 593; both 0: BT.601 */
+  bool limited;
+} CfColors;
+
+/* What all filters share. */
 typedef struct {
   CfApplyTo apply_to; /* which components are filtered; the others are copied */
+  CfColors colors;    /* the video's */
 } CfCommon;
 
 /* The frames that a plan is for. */

@@ -136,6 +136,8 @@ gsize gst_cf_video_bytes (CfFormat format, const GstVideoInfo *info);
  * frames as progressive. Returns FALSE with a status, and posts nothing, for caps that the library does not support. */
 gboolean gst_cf_video_from_info (const CfFilter *filter, const GstVideoInfo *info, CfVideo *video, guint *modes,
     CfStatus *status);
+/* Returns how the video of caps writes colours, as its colorimetry says. */
+CfColors gst_cf_colors_from_info (const GstVideoInfo *info);
 
 G_END_DECLS
 #endif

@@ -205,6 +205,7 @@ configure (GstCfFilter *self, GstCaps *in_caps, GstCaps *out_caps)
   priv->same_memory = gst_cf_caps_is_cuda (in_caps) == gst_cf_caps_is_cuda (out_caps);
   GST_OBJECT_LOCK (self);
   priv->serial++;
+  priv->common.colors = gst_cf_colors_from_info (&info);
   params = gst_cf_filter_snapshot (self, &common);
   code = cf_filter_check (filter, &video, &common, params, &status);
   priv->video = video;

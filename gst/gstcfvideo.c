@@ -69,6 +69,23 @@ gst_cf_video_from_info (const CfFilter *filter, const GstVideoInfo *info, CfVide
   return TRUE;
 }
 
+CfColors
+gst_cf_colors_from_info (const GstVideoInfo *info)
+{
+  const GstVideoColorimetry *c = &info->colorimetry;
+  CfColors colors = { 0 };
+  gdouble kr, kb;
+
+  if (gst_video_color_matrix_get_Kr_Kb (c->matrix, &kr, &kb)) {
+    colors.kr = (int) (10000 * kr + 0.5);
+    colors.kb = (int) (10000 * kb + 0.5);
+  }
+  /* Where the range is not known, that of videoconvert, which is the usual one. */
+  colors.limited = c->range == GST_VIDEO_COLOR_RANGE_16_235 ||
+      (c->range == GST_VIDEO_COLOR_RANGE_UNKNOWN && GST_VIDEO_INFO_IS_YUV (info));
+  return colors;
+}
+
 gsize
 gst_cf_video_bytes (CfFormat format, const GstVideoInfo *info)
 {

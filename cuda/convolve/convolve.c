@@ -128,8 +128,7 @@ check (const CfVideo *video, const CfCommon *common, const void *params_, CfStat
   const CfConvolveParams *p = params_;
   CfConvolution c;
 
-  (void) common;
-  return cf_convolution_resolve (p, video ? video->format : CF_FORMAT_Y444_10LE, &c, status);
+  return cf_convolution_resolve (p, common, video ? video->format : CF_FORMAT_Y444_10LE, &c, status);
 }
 
 static void
@@ -168,7 +167,7 @@ traits (const CfVideo *video, const CfCommon *common, const void *params_, CfTra
 {
   CfConvolution c;
 
-  if (cf_convolution_resolve (params_, video ? video->format : CF_FORMAT_GRAY8, &c, NULL) != CF_OK)
+  if (cf_convolution_resolve (params_, common, video ? video->format : CF_FORMAT_GRAY8, &c, NULL) != CF_OK)
     return;
   traits->identity = video && is_identity (video, common, &c);
   traits->anchored = c.op == CF_CONVOLVE_MOSAIC || c.op == CF_CONVOLVE_PRIVACY;

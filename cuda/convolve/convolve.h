@@ -65,11 +65,7 @@
  *
  * fill, mosaic, privacy leave nothing of a frame but a colour, or the means of a few cells. The other parameters but
  * apply-to have no meaning there, and gray must be none.
- *   fill      the component of fill-color: R, G, B of RGB formats, else Y, Cb, Cr (full range BT.601),
- *               Y  = (19595 R + 38470 G + 7471 B + 32768) >> 16
- *               Cb = (-11059 R - 21709 G + 32768 B + 8421375) >> 16
- *               Cr = (32768 R - 27439 G - 5329 B + 8421375) >> 16
- *             << (bits - 8)
+ *   fill      the component of fill-color, as CfColors in cf.h defines it, << (bits - 8)
  *   mosaic    the mean of the sample's cell. With s the shorter and L the longer side of the frame in pixels, there are
  *             n = min (blocks, max (1, s div 4)) cells along s and min ((2 L n + s) div (2 s), max (1, L div 4)) along
  *             L. A component of w x h samples (of a field) has nx = min (w, those along the width) by
@@ -219,12 +215,13 @@ typedef struct {
   CfGray gray; /* as in the parameters; cf_convolve_action applies it to a format */
 } CfConvolution;
 
-/* Resolves `params` for `format` into `c`. Returns CF_BAD_VALUE, with row and column of the kernel counted from 1
- * where they apply, or CF_UNSUPPORTED for an unknown format. Thread-safe. */
-CfCode cf_convolution_resolve (const CfConvolveParams *params, CfFormat format, CfConvolution *c, CfStatus *status);
+/* Resolves `params` for `format` and the colours of `common` into `c`. Returns CF_BAD_VALUE, with row and column of the
+ * kernel counted from 1 where they apply, or CF_UNSUPPORTED for an unknown format. Thread-safe. */
+CfCode cf_convolution_resolve (const CfConvolveParams *params, const CfCommon *common, CfFormat format,
+    CfConvolution *c, CfStatus *status);
 /* The same for fill, mosaic and privacy; `c` has what is the format's. */
-CfCode
-cf_convolve_resolve_hide (const CfConvolveParams *p, const CfFormatInfo *info, CfConvolution *c, CfStatus *status);
+CfCode cf_convolve_resolve_hide (const CfConvolveParams *p, const CfColors *colors, const CfFormatInfo *info,
+    CfConvolution *c, CfStatus *status);
 
 /* Returns the nick of a CfConvolvePreset, such as "gauss", or "" for any other number. */
 const char *cf_convolve_preset_name (int preset);

@@ -4,30 +4,12 @@
  * convolve/hide.c: resolves the presets that hide, for both backends. convolve.h has the formulas. */
 #include "convolve.h"
 
-static uint16_t
-fill_of (CfRole role, int component, uint32_t argb)
-{
-  const int r = argb >> 16 & 255, g = argb >> 8 & 255, b = argb & 255;
-
-  switch (role) {
-    case CF_ROLE_RED:
-      return (uint16_t) r;
-    case CF_ROLE_GREEN:
-      return (uint16_t) g;
-    case CF_ROLE_BLUE:
-      return (uint16_t) b;
-    case CF_ROLE_CHROMA:
-      return (uint16_t) ((component == 1 ? -11059 * r - 21709 * g + 32768 * b + 8421375
-                                         : 32768 * r - 27439 * g - 5329 * b + 8421375) >>
-          16);
-    default:
-      return (uint16_t) ((19595 * r + 38470 * g + 7471 * b + 32768) >> 16);
-  }
-}
-
 CfCode
-cf_convolve_resolve_hide (const CfConvolveParams *p, const CfFormatInfo *info, CfConvolution *c, CfStatus *status)
+cf_convolve_resolve_hide (const CfConvolveParams *p, const CfColors *colors, const CfFormatInfo *info, CfConvolution *c,
+    CfStatus *status)
 {
+  int level[3];
+
   if (p->gray != CF_GRAY_NONE)
     return cf_fail (status, CF_BAD_VALUE,
         "preset=%s takes no gray; set gray=none, and convert frames with preset=identity gray=luma before it",
@@ -38,8 +20,13 @@ cf_convolve_resolve_hide (const CfConvolveParams *p, const CfFormatInfo *info, C
   c->w = c->h = 1;
   c->divisor = 1;
   c->blocks = p->blocks;
-  for (int i = 0; i < info->n_components; i++)
-    c->fill[i] = (uint16_t) (fill_of (info->comp[i].role, i, p->fill_color) << (c->bits - 8));
+  cf_color_levels (colors, info->rgb, p->fill_color, level);
+  for (int i = 0; i < info->n_components; i++) {
+    const CfRole role = info->comp[i].role;
+    const int of = role == CF_ROLE_CHROMA ? i : role == CF_ROLE_GREEN ? 1 : role == CF_ROLE_BLUE ? 2 : 0;
+
+    c->fill[i] = (uint16_t) (level[of] << (c->bits - 8));
+  }
   return CF_OK;
 }
 

@@ -634,7 +634,8 @@ make_linear (const CfConvolveParams *p, CfConvolution *c, CfStatus *status)
 }
 
 CfCode
-cf_convolution_resolve (const CfConvolveParams *p, CfFormat format, CfConvolution *c, CfStatus *status)
+cf_convolution_resolve (const CfConvolveParams *p, const CfCommon *common, CfFormat format, CfConvolution *c,
+    CfStatus *status)
 {
   const CfFormatInfo *info = cf_format_info (format);
   bool gauss = p->preset == CF_PRESET_GAUSS, unsharp = p->preset == CF_PRESET_UNSHARP;
@@ -654,7 +655,7 @@ cf_convolution_resolve (const CfConvolveParams *p, CfFormat format, CfConvolutio
   c->gray = (CfGray) p->gray;
   c->op = CF_CONVOLVE_LINEAR;
   if (p->preset == CF_PRESET_FILL || p->preset == CF_PRESET_MOSAIC || p->preset == CF_PRESET_PRIVACY)
-    return cf_convolve_resolve_hide (p, info, c, status);
+    return cf_convolve_resolve_hide (p, &common->colors, info, c, status);
   if (p->preset == CF_PRESET_SOBEL || p->preset == CF_PRESET_PREWITT || p->preset == CF_PRESET_SCHARR) {
     make_magnitude (p, c);
     return CF_OK;

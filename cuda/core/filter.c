@@ -102,6 +102,30 @@ cf_any_filtered (const CfVideo *video, const CfCommon *common)
   return false;
 }
 
+/* Returns n / d + offset, rounded to the nearest integer, halves up or down; the sum is positive. */
+static int
+rounded (int64_t n, int64_t d, int offset, bool up)
+{
+  return (int) ((2 * (n + offset * d) + d - !up) / (2 * d));
+}
+
+void
+cf_color_levels (const CfColors *colors, bool rgb, uint32_t argb, int level[3])
+{
+  const int kr = colors->kr ? colors->kr : 2990, kb = colors->kb ? colors->kb : 1140;
+  const int r = argb >> 16 & 255, g = argb >> 8 & 255, b = argb & 255, all[3] = { r, g, b };
+  const int least = colors->limited ? 16 : 0, range = colors->limited ? 219 : 255;
+  const int64_t chroma = colors->limited ? 224 : 255, luma = kr * r + (10000 - kr - kb) * g + kb * b;
+
+  for (int i = 0; i < 3 && rgb; i++)
+    level[i] = rounded (range * all[i], 255, least, true);
+  if (rgb)
+    return;
+  level[0] = rounded (range * luma, 2550000, least, true);
+  level[1] = rounded (chroma * (10000 * b - luma), 510 * (10000 - kb), 128, false);
+  level[2] = rounded (chroma * (10000 * r - luma), 510 * (10000 - kr), 128, false);
+}
+
 CfCode
 cf_check_odd (const char *name, int value, int max, CfStatus *status)
 {

@@ -131,6 +131,9 @@ void cf_repack (const CfImage *from, const CfImage *alpha, const CfImage *to);
 /* Checks that an image has the plan's format and size, and memory for all samples. `which` names it in the message. */
 CfCode cf_plan_check_image (const CfPlan *plan, const CfImage *image, const char *which, CfStatus *status);
 
+/* Sets the levels of a colour 0xAARRGGBB, as CfColors says: Y, Cb, Cr, or for RGB formats R, G, B. */
+void cf_color_levels (const CfColors *colors, bool rgb, uint32_t argb, int level[3]);
+
 /* Returns whether apply-to selects any component of this video: GRAY8 has no chroma. */
 bool cf_any_filtered (const CfVideo *video, const CfCommon *common);
 

@@ -143,7 +143,7 @@ cf_running_rows_are_full (const CfPlan *plan)
 size_t
 cf_running_layout (const CfPlan *plan, size_t offset[CF_MAX_VIEWS], size_t pitch[CF_MAX_VIEWS])
 {
-  const CfCommon all = { CF_APPLY_ALL };
+  const CfCommon all = { 0 };
   CfVideo whole = plan->video;
   CfView views[CF_MAX_VIEWS];
   const CfImage image = { .format = plan->video.format };

@@ -166,17 +166,6 @@ set_thresholds (const CfSegmentParams *p, CfSegmentSetup *setup)
   setup->fraction = (uint32_t) (65536 * p->weak_fraction + 0.5);
 }
 
-static uint32_t
-color_of (const CfFormatInfo *info, uint32_t argb)
-{
-  const int r = argb >> 16 & 255, g = argb >> 8 & 255, b = argb & 255;
-  const int y = (19595 * r + 38470 * g + 7471 * b + 32768) >> 16;
-  const int cb = (-11059 * r - 21709 * g + 32768 * b + 8421375) >> 16;
-  const int cr = (32768 * r - 27439 * g - 5329 * b + 8421375) >> 16;
-
-  return info->rgb ? (uint32_t) (r | g << 8 | b << 16) : (uint32_t) (y | cb << 8 | cr << 16);
-}
-
 static bool
 reports (const void *params_)
 {
@@ -186,8 +175,11 @@ reports (const void *params_)
 }
 
 CfCode
-cf_segment_setup (const CfVideo *video, const CfSegmentParams *p, CfSegmentSetup *setup, CfStatus *status)
+cf_segment_setup (const CfVideo *video, const CfCommon *common, const CfSegmentParams *p, CfSegmentSetup *setup,
+    CfStatus *status)
 {
+  int level[3];
+
   memset (setup, 0, sizeof *setup);
   set_cells (video, p, setup);
   set_thresholds (p, setup);
@@ -195,7 +187,8 @@ cf_segment_setup (const CfVideo *video, const CfSegmentParams *p, CfSegmentSetup
   setup->similarity = p->seed_similarity;
   setup->reports = reports (p);
   setup->output = (CfSegmentOutput) p->output;
-  setup->color = color_of (cf_format_info (video->format), p->boundary_color);
+  cf_color_levels (&common->colors, cf_format_info (video->format)->rgb, p->boundary_color, level);
+  setup->color = (uint32_t) (level[0] | level[1] << 8 | level[2] << 16);
   return read_seeds (p->seeds, video, setup, status);
 }
 

@@ -114,12 +114,12 @@
  * 12. Painting. A sample of a subsampled component belongs to the pixel at (x << w_sub,
  *    y << h_sub).
  *    mean: (2 S + n) div (2 n) of the n samples of this component in the pixel's region, S their sum.
- *    boundaries: boundary-color where the pixel's region differs from that of the right or of
- *    the lower neighbour pixel, else the sample.
+ *    boundaries: boundary-color, as CfColors in cf.h defines it, where the pixel's region differs from that of the
+ *    right or of the lower neighbour pixel, else the sample.
  *    labels: a colour made of the id,
  *        h = id 2654435769 mod 2^32; R, G, B = 64 + 3 b div 4, b = h >> 24, h >> 16 & 255, h >> 8 & 255
  *    passthrough: the sample.
- *    Colours become YCbCr as in step 1, << (bits - 8). Components that apply-to excludes, and
+ *    The colours of labels become YCbCr as in step 1. All are << (bits - 8). Components that apply-to excludes, and
  *    alpha, are copied; all components except alpha count for the labels.
  *
  * | parameter | unit, range | takes effect |
@@ -220,9 +220,10 @@ typedef struct {
  * `frame`; `format` says what the sums are of. Any thread. */
 void cf_segment_describe (CfFormat format, const CfSegmentRegion *found, unsigned n, uint32_t frame, CfRegion *regions);
 
-/* Fills `setup` for this video. `params` must be ones that cf_filter_check accepts. Returns CF_OK, or
- * CF_BAD_VALUE with a sentence in `status` for text in `seeds` that is no list of points. Any thread. */
-CfCode cf_segment_setup (const CfVideo *video, const CfSegmentParams *params, CfSegmentSetup *setup, CfStatus *status);
+/* Fills `setup` for this video and the colours of `common`. `params` must be ones that cf_filter_check accepts. Returns
+ * CF_OK, or CF_BAD_VALUE with a sentence in `status` for text in `seeds` that is no list of points. Any thread. */
+CfCode cf_segment_setup (const CfVideo *video, const CfCommon *common, const CfSegmentParams *params,
+    CfSegmentSetup *setup, CfStatus *status);
 
 extern const CfFilter cf_segment;
 extern const CfOps cf_segment_cpu, cf_segment_cuda;

@@ -285,7 +285,7 @@ static gboolean
 open_run (const BenchCase *c, GstElement *bin, Run *run, BenchRow *row)
 {
   const CfVideo video = { cf_format_from_name (c->format), c->size.width, c->size.height, false };
-  const CfCommon all = { CF_APPLY_ALL };
+  const CfCommon all = { 0 };
   CfStatus status = { .code = CF_OK };
 
   if (!gst_video_info_set_format (&run->info, gst_video_format_from_string (c->format), (guint) c->size.width,

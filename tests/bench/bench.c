@@ -185,7 +185,7 @@ check_frame (Bench *b, BenchFrames *f, int i, int before, const CfVideo *video, 
   const CfImage want = image_in (video, expected, row);
   CfImage image[2];
   const CfImage *seen[2] = { &image[0], &image[1] };
-  CfCommon all = { CF_APPLY_ALL };
+  CfCommon all = { 0 };
   bool good = true;
 
   /* Frame i comes last: its result stays in `out`. */
@@ -216,7 +216,7 @@ static bool
 ours_new (Bench *b, BenchFrames *f, Ours *ours, const BenchRow *row, const void *params, const char *variant)
 {
   const KcBench *kind = row->kind;
-  CfCommon all = { CF_APPLY_ALL };
+  CfCommon all = { 0 };
 
   for (int i = 0; i < row->streams; i++) {
     ours->plan[i] = cf_plan_new (b->context, b->filter, &ours->video, &all, params, &ours->status);
@@ -241,7 +241,7 @@ static void
 time_ours (Bench *b, BenchFrames *f, BenchRow row, const char *set, const char *variant)
 {
   Ours ours = { .video = { cf_format_from_name (row.format), row.width, row.height, false } };
-  const CfCommon all = { CF_APPLY_ALL };
+  const CfCommon all = { 0 };
   void *params = kc_params_new (b->filter, set, &ours.status);
   char error[256] = "";
 
@@ -299,7 +299,7 @@ bench_size (Bench *b, BenchFrames *f, BenchRow row)
   g_autofree char *numbers = g_strdup_printf (row.kind->set, row.size, row.size);
   g_autofree char *set = g_strdup_printf ("%s %s", numbers, b->o.set);
   CfVideo video = { cf_format_from_name (row.format), row.width, row.height, false };
-  CfCommon all = { CF_APPLY_ALL };
+  CfCommon all = { 0 };
   void *params = b->o.all_variants ? kc_params_new (b->filter, set, NULL) : NULL;
   CfPlan *plan = params ? cf_plan_new (b->context, b->filter, &video, &all, params, NULL) : NULL;
   const int first = b->n_rows;

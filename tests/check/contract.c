@@ -174,7 +174,8 @@ check_offsets (KcRun *run)
         "%s component %d is not at the offset worked out by hand", offsets[i].name, found);
     for (int a = 0; a < 3; a++)
       if (offsets[i].filtered[a] != '-')
-        kc_result (run, kc_is_filtered (info, found, &(CfCommon) { (CfApplyTo) a }) == (offsets[i].filtered[a] == 'y'),
+        kc_result (run,
+            kc_is_filtered (info, found, &(CfCommon) { .apply_to = (CfApplyTo) a }) == (offsets[i].filtered[a] == 'y'),
             "%s component %d: apply-to %d selects the wrong components", offsets[i].name, found, a);
   }
   kc_result (run,
@@ -191,7 +192,7 @@ check_setting (const CfFilter *filter, const CfVideo *video, CfApplyTo apply, co
 
   /* A file that cannot be read is refused when the parameter is set. */
   if (params)
-    (void) cf_filter_check (filter, video, &(CfCommon) { apply }, params, &why);
+    (void) cf_filter_check (filter, video, &(CfCommon) { .apply_to = apply }, params, &why);
   cf_params_free (filter, params);
   if (status)
     *status = why;
@@ -202,7 +203,7 @@ check_setting (const CfFilter *filter, const CfVideo *video, CfApplyTo apply, co
 static bool
 makes_plan (CfContext *context, const CfFilter *filter, const CfVideo *video, const char *set)
 {
-  const CfCommon common = { CF_APPLY_ALL };
+  const CfCommon common = { 0 };
   CfStatus status = { 0 };
   void *params = kc_params_new (filter, set, &status);
   CfPlan *plan = params ? cf_plan_new (context, filter, video, &common, params, &status) : NULL;

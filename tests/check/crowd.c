@@ -184,7 +184,7 @@ settings_from (int frame)
 static bool
 take_settings (const Scene *s, CfPlan *plan, int which, CfStatus *status)
 {
-  const CfCommon common = { CF_APPLY_ALL };
+  const CfCommon common = { 0 };
 
   return cf_plan_update (plan, &common, s->params[which], status) == CF_OK;
 }
@@ -192,7 +192,7 @@ take_settings (const Scene *s, CfPlan *plan, int which, CfStatus *status)
 static bool
 scene_expect (Scene *s, CfContext *cpu, CfStatus *status)
 {
-  const CfCommon common = { CF_APPLY_ALL };
+  const CfCommon common = { 0 };
   CfPlan *plan = cf_plan_new (cpu, s->filter, &s->video, &common, s->params[0], status);
   bool good = plan;
 
@@ -286,7 +286,7 @@ camera_wait (Camera *c)
 static bool
 camera_open (Camera *c, const Scene *s)
 {
-  const CfCommon common = { CF_APPLY_ALL };
+  const CfCommon common = { 0 };
 
   c->s = s;
   if (c->crowd->run->gpu) {

@@ -90,6 +90,8 @@ void kc_rgb_components (const CfFormatInfo *info, int components[3]);
 /* Copies a component word by word, as it is stored. */
 void kc_copy_component (const CfImage *in, const CfImage *out, int component);
 bool kc_is_filtered (const CfFormatInfo *info, int component, const CfCommon *common);
+/* Returns Y, Cb, Cr (k = 0, 1, 2), or for RGB formats R, G, B, of a colour 0xAARRGGBB, by the contract of CfColors. */
+uint32_t kc_color_level (const CfColors *colors, bool rgb, uint32_t argb, int k);
 /* Returns the word stored for sample (x, y) of a component of a whole image. */
 unsigned kc_word (const CfImage *image, int component, int x, int y);
 void kc_put_word (const CfImage *image, int component, int x, int y, unsigned word);

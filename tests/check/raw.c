@@ -3,8 +3,8 @@
  *
  * raw.c: filters a file of raw frames without any multimedia framework:
  *   kernelcheck --filter median --set kernel-size=5 --format GRAY8 --size 640x480 --in FILE --out FILE
- *     [--backend cpu|cuda|reference] [--apply-to all|luma|chroma] [--interlaced] [--isa NAME] [--variant NAME]
- *     [--repeat N [--cpu-time]]
+ *     [--backend cpu|cuda|reference] [--apply-to all|luma|chroma] [--interlaced] [--limited] [--isa NAME]
+ *     [--variant NAME] [--repeat N [--cpu-time]]
  * --set may be repeated and may hold several settings; a kernel's text may have spaces, as in
  * --set 'kernel=0 -1 0; -1 5 -1; 0 -1 0 bias=3'. Frames follow one another without padding. --repeat filters each
  * frame again N times, at most for some seconds, and prints the shortest time in microseconds, the variant and the
@@ -22,7 +22,7 @@
 
 static struct {
   char *filter, *format, *size, *in, *out, *backend, *apply, *isa, *variant, **set;
-  gboolean interlaced, cpu_time;
+  gboolean interlaced, limited, cpu_time;
   int repeat;
 } o = { .filter = "median", .backend = "cpu", .apply = "all" };
 
@@ -35,6 +35,7 @@ static const GOptionEntry options[] = { { "filter", 0, 0, G_OPTION_ARG_STRING, &
   { "backend", 0, 0, G_OPTION_ARG_STRING, &o.backend, "cpu, cuda, reference", "NAME" },
   { "apply-to", 0, 0, G_OPTION_ARG_STRING, &o.apply, "all, luma, chroma", "COMPONENTS" },
   { "interlaced", 0, 0, G_OPTION_ARG_NONE, &o.interlaced, "frames of two fields", NULL },
+  { "limited", 0, 0, G_OPTION_ARG_NONE, &o.limited, "limited range: how colours are written", NULL },
   { "isa", 0, 0, G_OPTION_ARG_STRING, &o.isa, "instruction set", "NAME" },
   { "variant", 0, 0, G_OPTION_ARG_STRING, &o.variant, "variant of the filter", "NAME" },
   { "repeat", 0, 0, G_OPTION_ARG_INT, &o.repeat, "print the shortest time of N", "N" },
@@ -91,6 +92,7 @@ raw_open (RawRun *r, CfStatus *status)
   r->common.apply_to = g_str_equal (o.apply, "luma") ? CF_APPLY_LUMA
       : g_str_equal (o.apply, "chroma")              ? CF_APPLY_CHROMA
                                                      : CF_APPLY_ALL;
+  r->common.colors.limited = o.limited;
   r->params = kc_params_new (r->filter, set, status);
   if (!r->params || cf_filter_check (r->filter, &r->video, &r->common, r->params, status) != CF_OK)
     return false;

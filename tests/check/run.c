@@ -91,10 +91,11 @@ describe (const KcCase *c, char *text, size_t size)
   static const char *const layouts[] = { "tight", "front", "odd", "wide" };
   static const char *const contents[] = { "low", "high", "random", "gradient", "salt", "ties", "natural", "patches" };
 
-  snprintf (text, size, "case %u: %s %s%s%s%s %s %dx%d%s%s layout %s content %s script %s%s", c->number, c->kc->stem,
-      c->set, c->then[0] ? " then " : "", c->then, apply[c->common.apply_to], cf_format_info (c->video.format)->name,
-      c->video.width, c->video.height, c->video.interlaced ? " interlaced" : "", c->mapped ? " mapped" : "",
-      layouts[c->layout], contents[c->content], c->script, c->broken ? " (fault injected)" : "");
+  snprintf (text, size, "case %u: %s %s%s%s%s %s %dx%d%s%s layout %s content %s script %s colors %d,%d,%s%s", c->number,
+      c->kc->stem, c->set, c->then[0] ? " then " : "", c->then, apply[c->common.apply_to],
+      cf_format_info (c->video.format)->name, c->video.width, c->video.height, c->video.interlaced ? " interlaced" : "",
+      c->mapped ? " mapped" : "", layouts[c->layout], contents[c->content], c->script, c->common.colors.kr,
+      c->common.colors.kb, c->common.colors.limited ? "limited" : "full", c->broken ? " (fault injected)" : "");
 }
 
 /* ---- the frames --------------------------------------------------------- */

@@ -5,6 +5,7 @@
  * of cf.h. */
 #include "kernelcheck.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -139,6 +140,24 @@ kc_is_filtered (const CfFormatInfo *info, int component, const CfCommon *common)
   if (common->apply_to == CF_APPLY_CHROMA)
     return role == CF_ROLE_CHROMA;
   return true;
+}
+
+uint32_t
+kc_color_level (const CfColors *colors, bool rgb, uint32_t argb, int k)
+{
+  const double kr = colors->kr ? colors->kr : 2990, kb = colors->kb ? colors->kb : 1140;
+  const double r = argb / 65536 % 256, g = argb / 256 % 256, b = argb % 256;
+  const double luma = kr * r + (10000 - kr - kb) * g + kb * b;
+  const double least = colors->limited ? 16 : 0, range = colors->limited ? 219 : 255;
+  const double chroma = colors->limited ? 224 : 255;
+
+  if (rgb)
+    return (uint32_t) floor (least + range * (k == 0 ? r : k == 1 ? g : b) / 255 + 0.5);
+  if (k == 0)
+    return (uint32_t) floor (least + range * luma / 2550000 + 0.5);
+  if (k == 1)
+    return (uint32_t) ceil (128 + chroma * (10000 * b - luma) / (510 * (10000 - kb)) - 0.5);
+  return (uint32_t) ceil (128 + chroma * (10000 * r - luma) / (510 * (10000 - kr)) - 0.5);
 }
 
 bool

@@ -119,7 +119,7 @@ subject_new (Subject *subject, KcRun *run, CfContext *cpu, const char *stem, con
     uint64_t seed, CfStatus *status)
 {
   const CfFilter *filter = cf_filter_find (stem);
-  const CfCommon common = { CF_APPLY_ALL };
+  const CfCommon common = { 0 };
   void *params = kc_params_new (filter, set, status);
   CfPlan *expected = NULL;
   bool good;

@@ -148,7 +148,7 @@ mix_regions (uint64_t *hash, const CfVideo *video, const CfRegion *region, unsig
 static void
 reference_run (Scene *s, uint64_t *hash)
 {
-  const CfCommon common = { CF_APPLY_ALL };
+  const CfCommon common = { 0 };
   void *state = NULL;
 
   *hash = 0;
@@ -197,7 +197,7 @@ subject_free (Subject *subject)
 static bool
 subject_new (Subject *subject, Scene *s, CfContext *context)
 {
-  const CfCommon common = { CF_APPLY_ALL };
+  const CfCommon common = { 0 };
   bool good = true;
 
   *subject = (Subject) { .s = s, .cuda = context == s->run->gpu };
@@ -265,7 +265,7 @@ repeat_runs (Subject *subject, const Overrides *o, const char *what, uint64_t ex
 static bool
 update (Subject *subject, const char *set)
 {
-  const CfCommon common = { CF_APPLY_ALL };
+  const CfCommon common = { 0 };
 
   return kc_params_set (subject->s->filter, subject->s->params, set, &subject->status) == CF_OK &&
       cf_plan_update (subject->plan, &common, subject->s->params, &subject->status) == CF_OK;

@@ -37,12 +37,17 @@ accepted (const KcCase *c)
   return good;
 }
 
+/* Full range and limited; BT.601 by its name and as the default, BT.709, BT.2020, FCC, SMPTE 240M. */
+static const CfColors colors[] = { { 0, 0, false }, { 2126, 722, true }, { 2990, 1140, true }, { 2627, 593, false },
+  { 0, 0, true }, { 3000, 1100, true }, { 2120, 870, false }, { 2627, 593, true } };
+
 static KcCase
 new_case (const KcFilter *kc, const char *set, CfFormat format, int width, int height)
 {
   KcCase c = { .kc = kc, .filter = cf_filter_find (kc->stem), .content = KC_RANDOM, .layout = KC_ODD };
 
   c.script = kc->script ? kc->script : "E";
+  c.common.colors = colors[(unsigned) (format + width + height) % G_N_ELEMENTS (colors)];
   snprintf (c.set, sizeof c.set, "%s", set);
   c.video = (CfVideo) { .format = format, .width = width, .height = height };
   if (kc->contents)

@@ -219,9 +219,10 @@ static const ByHand yuvs[] = {
       { 3, 3, 203, 203, 3, 3, 203, 203, 3, 3, 203, 203, 3, 3, 203, 203, 0, 0, 0, 0, 0, 0, 0, 0 } },
   { { { "kernel", "0.5" }, { "divisor", "1" }, { "apply-to", "chroma" } },
       { 0, 0, 100, 100, 0, 0, 100, 100, 0, 0, 100, 100, 0, 0, 100, 100, 64, 65, 66, 66, 66, 67, 68, 68 } },
-  /* Black has the middle levels of chroma. One cell: the means of 0 and 100, of 1, 3, 5, 7 and of 2, 4, 6, 8. */
+  /* Black is 16 in limited range, and has the middle levels of chroma. One cell: the means of 0 and 100, of 1, 3, 5, 7
+   * and of 2, 4, 6, 8. */
   { { { "preset", "fill" } },
-      { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 128, 128, 128, 128, 128, 128, 128, 128 } },
+      { 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 128, 128, 128, 128, 128, 128, 128, 128 } },
   { { { "preset", "mosaic" }, { "blocks", "2" } },
       { 50, 50, 50, 50, 50, 50, 50, 50, 50, 50, 50, 50, 50, 50, 50, 50, 4, 5, 4, 5, 4, 5, 4, 5 } },
   { { { "preset", "privacy" }, { "blocks", "2" }, { "apply-to", "luma" } },

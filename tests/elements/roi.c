@@ -17,7 +17,7 @@ void
 open_fixture (Fixture *f)
 {
   const CfFilter *filter = cf_filter_find ("convolve");
-  CfCommon common = { CF_APPLY_ALL };
+  CfCommon common = { 0 };
   gpointer params = cf_params_new (filter, NULL);
 
   memset (f, 0, sizeof *f);

@@ -194,8 +194,8 @@ library (void)
   const CfImage in = { .format = CF_FORMAT_GRAY8, .width = WIDTH, .height = HEIGHT, .plane = { { bytes[0], WIDTH } } };
   const CfImage out = { .format = CF_FORMAT_GRAY8, .width = WIDTH, .height = HEIGHT, .plane = { { bytes[1], WIDTH } } };
   gpointer params = cf_params_new (filter, NULL);
-  CfCommon common = { CF_APPLY_ALL };
-  const CfCommon other = { CF_APPLY_CHROMA };
+  CfCommon common = { 0 };
+  const CfCommon other = { .apply_to = CF_APPLY_CHROMA };
   CfStatus status = { 0 };
   CfContext *context;
   CfStream *stream;

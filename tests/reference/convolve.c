@@ -254,6 +254,7 @@ reference (const CfFilter *filter, const CfVideo *video, const CfCommon *common,
   const bool gray = !g_str_equal (s.gray, "none");
 
   (void) n_seen;
+  s.colors = common->colors;
   for (int c = 0; ref_hides (&s) && c < p.info->n_components; c++)
     if (!kc_is_filtered (p.info, c, common))
       kc_copy_component (seen[0], out, c);
@@ -391,6 +392,39 @@ wrong_number (const char *what, int64_t got, int64_t expected)
   return got != expected;
 }
 
+/* The levels of BT.601 and BT.709 that color bars have, and the ends of the ranges. */
+static int
+check_colors (void)
+{
+  static const struct {
+    CfColors colors;
+    bool rgb;
+    uint32_t argb, level[3];
+  } known[] = {
+    { { 0, 0, false }, false, 0xff000000, { 0, 128, 128 } },
+    { { 0, 0, false }, false, 0xffffffff, { 255, 128, 128 } },
+    { { 0, 0, false }, false, 0xff0000ff, { 29, 255, 107 } },
+    { { 0, 0, false }, false, 0xffffff00, { 226, 0, 149 } },
+    { { 2990, 1140, true }, false, 0x00ff0000, { 81, 90, 240 } },
+    { { 2990, 1140, true }, false, 0x0000ff00, { 145, 54, 34 } },
+    { { 0, 0, true }, false, 0x000000ff, { 41, 240, 110 } },
+    { { 2126, 722, true }, false, 0x00ff0000, { 63, 102, 240 } },
+    { { 2126, 722, true }, false, 0x0000ff00, { 173, 42, 26 } },
+    { { 2126, 722, true }, false, 0x000000ff, { 32, 240, 118 } },
+    { { 2627, 593, true }, false, 0xffffffff, { 235, 128, 128 } },
+    { { 2627, 593, true }, false, 0xff404040, { 71, 128, 128 } },
+    { { 0, 0, false }, true, 0xff010280, { 1, 2, 128 } },
+    { { 0, 0, true }, true, 0xffff0080, { 235, 16, 126 } },
+  };
+  int failures = 0;
+
+  for (size_t i = 0; i < G_N_ELEMENTS (known); i++)
+    for (int k = 0; k < 3; k++)
+      failures += wrong_number ("color", kc_color_level (&known[i].colors, known[i].rgb, known[i].argb, k),
+          known[i].level[k]);
+  return failures;
+}
+
 static int
 check_numbers (void)
 {
@@ -461,7 +495,7 @@ check_reference (void)
 {
   /* Weights: halves become whole at n = 1; thirds are rounded, and the centre takes what is missing: 3 x 21845 = 65535.
    * 255 x 8421505 is over 2^31, and at 16 bit it fits. */
-  return check_planes () + check_numbers () + wrong_weights ("0.5 1 0.5", 0, 1, 2, 4) +
+  return check_planes () + check_numbers () + check_colors () + wrong_weights ("0.5 1 0.5", 0, 1, 2, 4) +
       wrong_weights ("0.1 0.1 0.1", 0, 21845, 21846, 65536) + wrong_weights ("0.1 0 -0.1", 0, 6554, 0, 65536) +
       wrong_weights ("8421504", 1, 8421504, 0, 1) + wrong_weights ("8421505", 1, 0, 0, 0);
 }

@@ -17,6 +17,7 @@ typedef struct {
   const char *preset, *kernel, *border, *gray;
   int kernel_size, kernel_width, kernel_height, border_value, blocks;
   uint32_t fill_color;
+  CfColors colors; /* no parameter, but the video's */
   bool flip;
   double sigma, sigma_y, angle, amount, divisor, bias;
 } RefSetting;

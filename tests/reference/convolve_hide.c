@@ -14,16 +14,13 @@ ref_hides (const RefSetting *s)
 static uint32_t
 fill_sample (const RefSetting *s, const CfFormatInfo *info, int component)
 {
-  const int r = s->fill_color / 65536 % 256, g = s->fill_color / 256 % 256, b = s->fill_color % 256;
-  /* Y, Cb, Cr; RGB formats: R, G, B */
-  const int yuv[3] = { (19595 * r + 38470 * g + 7471 * b + 32768) / 65536,
-    (-11059 * r - 21709 * g + 32768 * b + 8421375) / 65536, (32768 * r - 27439 * g - 5329 * b + 8421375) / 65536 };
-  int rgb[3] = { 0 };
+  int rgb[3] = { 0 }, k = component;
 
-  if (!info->rgb)
-    return (uint32_t) yuv[component] << (info->bits - 8);
-  kc_rgb_components (info, rgb);
-  return (uint32_t) (component == rgb[0] ? r : component == rgb[1] ? g : b) << (info->bits - 8);
+  if (info->rgb) {
+    kc_rgb_components (info, rgb);
+    k = component == rgb[0] ? 0 : component == rgb[1] ? 1 : 2;
+  }
+  return kc_color_level (&s->colors, info->rgb, s->fill_color, k) << (info->bits - 8);
 }
 
 /* Returns how many cells lie along a side of the frame; all have at least 4 pixels, where the side has. */

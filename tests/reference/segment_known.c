@@ -282,7 +282,7 @@ static bool
 check_painted (const CfFilter *filter, const char *set, const uint8_t red[8])
 {
   const CfVideo video = { CF_FORMAT_RGB, 4, 2, true };
-  const CfCommon common = { CF_APPLY_ALL };
+  const CfCommon common = { 0 };
   void *params = kc_params_new (filter, set, NULL), *state = NULL;
   uint8_t in[24], out[24];
   CfImage from = { .format = CF_FORMAT_RGB, .width = 4, .height = 2, .plane = { { in, 12 } } }, to = from;

@@ -80,7 +80,8 @@ typedef struct {
   const CfImage *out;
   const char *output;
   uint32_t color; /* boundary-color */
-  int *label;     /* one entry a pixel: index of its region */
+  const CfColors *colors;
+  int *label; /* one entry a pixel: index of its region */
 } Paint;
 
 static int
@@ -89,13 +90,20 @@ label_at (const Paint *p, int x, int y)
   return p->label[y * p->u->width + x];
 }
 
-/* Returns component k of the colour 0xRRGGBB as a stored word of the format. */
+/* Returns component k of the colour 0xRRGGBB of a label. */
 static unsigned
-color_word (const Paint *p, int k, uint32_t rgb)
+label_level (const Paint *p, int k, uint32_t rgb)
 {
   const SgColor c = { { (int) (rgb >> 16 & 255), (int) (rgb >> 8 & 255), (int) (rgb & 255) } };
 
-  return (unsigned) (p->u->rgb ? c : sg_ycbcr (c)).c[k] << (p->u->bits - 8) << p->info->shift;
+  return (unsigned) (p->u->rgb ? c : sg_ycbcr (c)).c[k];
+}
+
+/* Returns a level of 8 bits as a stored word of the format. */
+static unsigned
+word_of (const Paint *p, unsigned level)
+{
+  return level << (p->u->bits - 8) << p->info->shift;
 }
 
 static uint32_t
@@ -142,9 +150,9 @@ paint_component (const Paint *p, int k, const uint64_t *sum, const uint64_t *n)
       if (g_str_equal (p->output, "mean"))
         kc_put_word (p->out, k, x, y, (unsigned) ((2 * sum[region] + n[region]) / (2 * n[region])) << p->info->shift);
       else if (g_str_equal (p->output, "labels"))
-        kc_put_word (p->out, k, x, y, color_word (p, k, id_color (p->state->region[region].id)));
+        kc_put_word (p->out, k, x, y, word_of (p, label_level (p, k, id_color (p->state->region[region].id))));
       else if (g_str_equal (p->output, "boundaries") && is_border (p, px, py))
-        kc_put_word (p->out, k, x, y, color_word (p, k, p->color));
+        kc_put_word (p->out, k, x, y, word_of (p, kc_color_level (p->colors, p->u->rgb, p->color, k)));
     }
 }
 
@@ -249,6 +257,7 @@ run_frame (const CfFilter *filter, const CfVideo *video, const CfCommon *common,
   Paint p = { .info = cf_format_info (video->format),
     .out = out,
     .u = &u,
+    .colors = &common->colors,
     .output = kc_param_name (filter, params, "output"),
     .color = (uint32_t) kc_param_int (filter, params, "boundary-color", 0) };
   KcRegions unused = { 0 };

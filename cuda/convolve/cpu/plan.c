@@ -633,7 +633,7 @@ update (CfPlan *plan, CfStatus *status)
    * cf_plan_prefer () changes none. */
   if (m->params != plan->params) {
     CfConvolution c;
-    CfCode code = cf_convolution_resolve (plan->params, plan->video.format, &c, status);
+    CfCode code = cf_convolution_resolve (plan->params, &plan->common, plan->video.format, &c, status);
 
     if (code != CF_OK)
       return code;

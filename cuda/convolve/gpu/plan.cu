@@ -311,8 +311,8 @@ set_up (CfPlan *plan, CfStatus *status)
   if (!next)
     return cf_fail (status, CF_NO_MEMORY, "out of memory");
   *next = *s;
-  code = cf_convolution_resolve (static_cast<const CfConvolveParams *> (plan->params), plan->video.format, &resolved,
-      status);
+  code = cf_convolution_resolve (static_cast<const CfConvolveParams *> (plan->params), &plan->common,
+      plan->video.format, &resolved, status);
   if (code == CF_OK) {
     next->c = resolved;
     reduce (&next->c);

@@ -249,7 +249,7 @@ static CfCode
 update (CfPlan *plan, CfStatus *status)
 {
   CfSgCpu *m = plan->state, next = *m;
-  CfCode code = cf_segment_setup (&next.video, plan->params, &next.setup, status);
+  CfCode code = cf_segment_setup (&next.video, &plan->common, plan->params, &next.setup, status);
   const CfSgCpu *obsolete = m;
 
   if (code != CF_OK)

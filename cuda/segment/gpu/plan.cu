@@ -247,7 +247,7 @@ sg_update (CfPlan *plan, CfStatus *status)
 
   if (!setup)
     return cf_fail (status, CF_NO_MEMORY, "out of memory");
-  code = cf_segment_setup (&plan->video, params, setup, status);
+  code = cf_segment_setup (&plan->video, &plan->common, params, setup, status);
   if (code == CF_OK && (long long) setup->columns * setup->rows > sg_max_cells)
     code = cf_fail (status, CF_UNSUPPORTED, "cell-size %d makes %d x %d cells; on the GPU at most %lld are supported",
         setup->size, setup->columns, setup->rows, sg_max_cells);
