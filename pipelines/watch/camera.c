@@ -213,6 +213,8 @@ lose (Camera *camera, const char *reason)
   camera->next = NEXT_WAIT;
   camera->retry_timer = g_timeout_add (wait, on_retry, camera);
   stop (camera);
+  if (!camera->run)
+    set_state (camera, CAMERA_WAITING);
 }
 
 /* ---- messages ------------------------------------------------------------ */
@@ -435,7 +437,7 @@ on_message (GstBus *bus, GstMessage *message, gpointer data)
 /* ---- start --------------------------------------------------------------- */
 
 static void
-build (Camera *camera)
+make (Camera *camera)
 {
   gboolean records = camera->settings->record.folder && !camera->no_encoder;
   RunPlan plan = { .settings = camera->settings,
@@ -445,8 +447,6 @@ build (Camera *camera)
   g_autoptr (GString) wrong = g_string_new (NULL), note = g_string_new (NULL);
   g_autolist (GstElement) elements = NULL;
 
-  if (camera->held)
-    return;
   plan.gpu = camera->gpu = gpu_take (camera->settings->gpu);
   if (gpu_count () > 0 && camera->settings->gpu >= (int) gpu_count ())
     g_string_append_printf (wrong, "there is no GPU %d: they have the numbers 0 to %u", camera->settings->gpu,
@@ -469,6 +469,45 @@ build (Camera *camera)
   camera->begun = g_get_monotonic_time ();
   set_state (camera, CAMERA_STARTING);
   run_start (camera->run);
+}
+
+static void
+on_looked (const char *wrong, gpointer data)
+{
+  Camera *camera = data;
+
+  camera->look = NULL;
+  if (wrong)
+    lose (camera, wrong);
+  else
+    make (camera);
+}
+
+void
+camera_add_files (Camera *camera, GPtrArray *paths)
+{
+  look_add_line (paths, camera->settings->filter);
+  overrides_add_files (camera->overrides, paths);
+}
+
+/* Makes a pipeline and starts it, behind a look at the files that the filter is going to read. */
+static void
+build (Camera *camera)
+{
+  g_autoptr (GPtrArray) paths = g_ptr_array_new_with_free_func (g_free);
+  gboolean looked = camera->looked;
+
+  if (camera->held)
+    return;
+  camera->looked = FALSE;
+  if (!looked)
+    camera_add_files (camera, paths);
+  if (paths->len == 0) {
+    make (camera);
+    return;
+  }
+  set_state (camera, CAMERA_STARTING);
+  camera->look = look_start (g_steal_pointer (&paths), on_looked, camera);
 }
 
 void
@@ -510,6 +549,8 @@ camera_free (Camera *camera)
 static void
 cancel_retry (Camera *camera)
 {
+  if (camera->look)
+    look_cancel (g_steal_pointer (&camera->look));
   if (camera->retry_timer)
     g_source_remove (camera->retry_timer);
   camera->retry_timer = 0;

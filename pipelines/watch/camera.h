@@ -7,6 +7,7 @@
 #define PIPELINES_WATCH_CAMERA_H
 
 #include "config.h"
+#include "look.h"
 #include "overrides.h"
 #include "record.h"
 #include "run.h"
@@ -36,7 +37,10 @@ typedef struct {
 
   GSList *aside; /* of Stopping: its pipelines that do not end, and that another one has taken the place of */
 
+  gboolean looked; /* the files that its filter names have just been read */
+
   /* For camera.c. */
+  Look *look;         /* they are being read */
   Stopping *stopping; /* the pipeline, while it stops */
   gboolean final;     /* the process ends: nothing takes the place of what hangs */
   gboolean held;      /* is not started yet: it waits for the end of the camera that had its name before */
@@ -64,6 +68,8 @@ void camera_remove (Camera *camera, gboolean final);
 /* Returns how many pipelines do not end that another one has taken the place of, or that of a camera which is gone. */
 guint camera_count_aside (void);
 gboolean camera_is_gone (Camera *camera);
+/* Adds what may be files that its filter reads when it is made: of the line, and of what was set by command. */
+void camera_add_files (Camera *camera, GPtrArray *paths);
 /* Looks whether frames come; call it once a second. */
 void camera_tick (Camera *camera);
 

@@ -63,7 +63,7 @@ client_ref (Client *client)
   return client;
 }
 
-static void
+void
 client_unref (Client *client)
 {
   if (!g_atomic_ref_count_dec (&client->count))

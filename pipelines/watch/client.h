@@ -25,6 +25,7 @@ void client_stop_listening (void);
 /* Answers a line later. Takes the answer and gives back the reference of client_ref (). */
 void client_answer (Client *client, JsonObject *answer);
 Client *client_ref (Client *client);
+void client_unref (Client *client);
 /* Returns {"ok":false,"error":"..."}. */
 JsonObject *client_error (const char *format, ...) G_GNUC_PRINTF (1, 2);
 

@@ -6,6 +6,7 @@
 #include "control.h"
 
 #include "events.h"
+#include "look.h"
 #include "secrets.h"
 #include "status.h"
 #include "watch.h"
@@ -26,6 +27,7 @@ typedef struct {
   int min, max;
   gboolean camera; /* the first word has to be a camera that there is; if it may be missing, where it is given */
   JsonObject *(*run) (const Call *call);
+  void (*add_files) (const Call *call, GPtrArray *paths); /* those that it makes the main thread read; NULL: none */
 } Command;
 
 static JsonObject *
@@ -178,16 +180,16 @@ run_quit (const Call *call)
 /* ---- snapshots ----------------------------------------------------------- */
 
 typedef struct {
-  Client *client;
+  Client *client; /* NULL: it was answered */
   Run *run;
   char *camera, *file;
   guint timer;
+  gboolean late;
 } Snapshot;
 
 static void
-snapshot_answer (Snapshot *snapshot, JsonObject *answer)
+snapshot_free (Snapshot *snapshot)
 {
-  client_answer (snapshot->client, answer);
   run_unref (snapshot->run);
   g_free (snapshot->camera);
   g_free (snapshot->file);
@@ -198,61 +200,74 @@ static void
 on_snapshot (const char *error, int width, int height, gpointer data)
 {
   Snapshot *snapshot = data;
-  JsonObject *event, *answer;
+  JsonObject *answer = error ? client_error ("%s", error) : ok_answer ();
+  JsonObject *event = error ? NULL : event_new (snapshot->camera, "snapshot");
 
   g_clear_handle_id (&snapshot->timer, g_source_remove);
-  if (error) {
-    snapshot_answer (snapshot, client_error ("%s", error));
-    return;
-  }
-  event = event_new (snapshot->camera, "snapshot");
-  answer = ok_answer ();
-  for (int i = 0; i < 2; i++) {
+  for (int i = 0; i < 2 && !error; i++) {
     JsonObject *object = i ? answer : event;
 
     set_text (object, "file", snapshot->file);
     json_object_set_int_member (object, "width", width);
     json_object_set_int_member (object, "height", height);
   }
-  event_post (event);
-  snapshot_answer (snapshot, answer);
+  if (event)
+    event_post (event);
+  if (snapshot->client)
+    client_answer (snapshot->client, answer);
+  else
+    json_object_unref (answer);
+  snapshot_free (snapshot);
 }
 
+/* Answers that no frame has come or that, twice as late, it has not been written yet. */
 static gboolean
 on_snapshot_late (gpointer data)
 {
   Snapshot *snapshot = data;
+  gboolean none = run_snapshot_cancel (snapshot->run);
 
+  if (!none && !snapshot->late) {
+    snapshot->late = TRUE;
+    return G_SOURCE_CONTINUE;
+  }
   snapshot->timer = 0;
-  if (run_snapshot_cancel (snapshot->run))
-    snapshot_answer (snapshot, client_error ("no frame came within %d s", SNAPSHOT_WITHIN / 1000));
+  client_answer (g_steal_pointer (&snapshot->client),
+      none ? client_error ("no frame came within %d s", SNAPSHOT_WITHIN / 1000)
+           : client_error ("%s: the disk is slow; the event \"snapshot\" says when it is written", snapshot->file));
+  if (none)
+    snapshot_free (snapshot);
   return G_SOURCE_REMOVE;
+}
+
+/* Returns the file of "[--overwrite] FILE", which may be relative to that with the cameras. */
+static char *
+snapshot_file (const Call *call, gboolean *overwrite)
+{
+  static const char flag[] = "--overwrite ";
+  g_autofree char *folder = g_path_get_dirname (call->watch->config->path);
+
+  *overwrite = g_str_has_prefix (call->word[1], flag);
+  return g_canonicalize_filename (call->word[1] + (*overwrite ? strlen (flag) : 0), folder);
 }
 
 static JsonObject *
 run_take_snapshot (const Call *call)
 {
-  static const char flag[] = "--overwrite ";
-  gboolean overwrite = g_str_has_prefix (call->word[1], flag);
-  g_autofree char *folder = g_path_get_dirname (call->watch->config->path);
-  g_autofree char *file = g_canonicalize_filename (call->word[1] + (overwrite ? strlen (flag) : 0), folder);
+  gboolean overwrite;
+  g_autofree char *file = snapshot_file (call, &overwrite);
   Snapshot *snapshot;
 
   if (!g_str_has_suffix (file, ".png") && !g_str_has_suffix (file, ".jpg") && !g_str_has_suffix (file, ".jpeg"))
     return client_error ("\"%s\" does not end in .jpg, .jpeg or .png", file);
   if (call->camera->state != CAMERA_UP)
     return client_error ("the camera is not up (%s)", camera_state_name (call->camera->state));
-  if (!overwrite && g_file_test (file, G_FILE_TEST_EXISTS))
-    return client_error ("%s: there is such a file; --overwrite replaces it", file);
   snapshot = g_new0 (Snapshot, 1);
   snapshot->run = run_ref (call->camera->run);
   snapshot->file = g_strdup (file);
   snapshot->camera = g_strdup (call->camera->settings->name);
   if (!run_snapshot (snapshot->run, file, overwrite, on_snapshot, snapshot)) {
-    run_unref (snapshot->run);
-    g_free (snapshot->file);
-    g_free (snapshot->camera);
-    g_free (snapshot);
+    snapshot_free (snapshot);
     return client_error ("a snapshot of this camera is being taken");
   }
   snapshot->client = client_ref (call->client);
@@ -260,21 +275,64 @@ run_take_snapshot (const Call *call)
   return NULL;
 }
 
+/* ---- files that are named ------------------------------------------------ */
+
+/* A camera that is up has its filter, and nothing is read for it. */
+static void
+add_filter_files (const Call *call, GPtrArray *paths)
+{
+  if (!call->camera->run)
+    camera_add_files (call->camera, paths);
+}
+
+static void
+add_set_files (const Call *call, GPtrArray *paths)
+{
+  add_filter_files (call, paths);
+  look_add (paths, call->word[2]);
+}
+
+static void
+add_new_files (const Call *call, GPtrArray *paths)
+{
+  g_autoptr (GString) wrong = g_string_new (NULL); /* the command itself reports it */
+  CameraSettings *settings = config_read_camera (call->watch->config, call->word[0], call->word[1], wrong);
+
+  if (!settings)
+    return;
+  look_add_line (paths, settings->filter);
+  camera_settings_unref (settings);
+}
+
+static void
+add_watch_files (const Call *call, GPtrArray *paths)
+{
+  watch_add_files (call->watch, paths);
+}
+
+static void
+add_snapshot_file (const Call *call, GPtrArray *paths)
+{
+  gboolean overwrite;
+
+  g_ptr_array_add (paths, snapshot_file (call, &overwrite));
+}
+
 /* ---- lines --------------------------------------------------------------- */
 
 static const Command commands[] = {
-  { "set", "CAMERA ELEMENT.PROPERTY VALUE", 3, 3, TRUE, run_set },
-  { "get", "CAMERA ELEMENT.PROPERTY", 2, 2, TRUE, run_get },
-  { "enable", "CAMERA on|off", 2, 2, TRUE, run_enable },
-  { "add", "CAMERA {json}", 2, 2, FALSE, run_add },
-  { "remove", "CAMERA", 1, 1, TRUE, run_remove },
-  { "reload", "", 0, 0, FALSE, run_reload },
-  { "snapshot", "CAMERA [--overwrite] FILE", 2, 2, TRUE, run_take_snapshot },
-  { "record", "CAMERA on|off|auto", 2, 2, TRUE, run_record },
-  { "trigger", "CAMERA", 1, 1, TRUE, run_trigger },
-  { "restart", "CAMERA", 1, 1, TRUE, run_restart },
-  { "status", "[CAMERA]", 0, 1, TRUE, run_status },
-  { "quit", "", 0, 0, FALSE, run_quit },
+  { "set", "CAMERA ELEMENT.PROPERTY VALUE", 3, 3, TRUE, run_set, add_set_files },
+  { "get", "CAMERA ELEMENT.PROPERTY", 2, 2, TRUE, run_get, add_filter_files },
+  { "enable", "CAMERA on|off", 2, 2, TRUE, run_enable, add_filter_files },
+  { "add", "CAMERA {json}", 2, 2, FALSE, run_add, add_new_files },
+  { "remove", "CAMERA", 1, 1, TRUE, run_remove, NULL },
+  { "reload", "", 0, 0, FALSE, run_reload, add_watch_files },
+  { "snapshot", "CAMERA [--overwrite] FILE", 2, 2, TRUE, run_take_snapshot, add_snapshot_file },
+  { "record", "CAMERA on|off|auto", 2, 2, TRUE, run_record, NULL },
+  { "trigger", "CAMERA", 1, 1, TRUE, run_trigger, NULL },
+  { "restart", "CAMERA", 1, 1, TRUE, run_restart, NULL },
+  { "status", "[CAMERA]", 0, 1, TRUE, run_status, NULL },
+  { "quit", "", 0, 0, FALSE, run_quit, NULL },
 };
 
 /* Cuts the next word off the line; the last one is the rest. Returns NULL at the end. */
@@ -297,9 +355,36 @@ find_command (const char *name)
   return NULL;
 }
 
-JsonObject *
-control_line (Client *client, char *line, gpointer watch)
+/* A command that waits for its files to be read. */
+typedef struct {
+  Watch *watch;
+  Client *client;
+  char *line;
+} Waiting;
+
+static JsonObject *execute (Client *client, char *line, Watch *watch, gboolean looked);
+
+static void
+on_looked (const char *wrong, gpointer data)
 {
+  Waiting *waiting = data;
+  JsonObject *answer = wrong ? client_error ("%s", wrong)
+                             : execute (waiting->client, waiting->line, waiting->watch, TRUE);
+
+  if (answer)
+    client_answer (waiting->client, answer);
+  else
+    client_unref (waiting->client); /* what answers later has a reference of its own */
+  g_free (waiting->line);
+  g_free (waiting);
+}
+
+/* Returns the answer; NULL: it comes later. */
+static JsonObject *
+execute (Client *client, char *line, Watch *watch, gboolean looked)
+{
+  g_autoptr (GPtrArray) paths = g_ptr_array_new_with_free_func (g_free);
+  g_autofree char *whole = g_strdup (line);
   const char *name = next_word (&line, FALSE);
   const Command *command = find_command (name);
   Call call = { .watch = watch, .client = client };
@@ -320,5 +405,22 @@ control_line (Client *client, char *line, gpointer watch)
     return client_error ("the program is ending");
   if (command->camera && n > 0 && !(call.camera = watch_find (watch, call.word[0])))
     return unknown ("camera", call.word[0], "");
+  if (command->add_files && !looked)
+    command->add_files (&call, paths);
+  if (paths->len) {
+    Waiting *waiting = g_new (Waiting, 1);
+
+    waiting->watch = watch;
+    waiting->client = client_ref (client);
+    waiting->line = g_steal_pointer (&whole);
+    look_start (g_steal_pointer (&paths), on_looked, waiting);
+    return NULL;
+  }
   return command->run (&call);
+}
+
+JsonObject *
+control_line (Client *client, char *line, gpointer watch)
+{
+  return execute (client, line, watch, FALSE);
 }

@@ -9,6 +9,7 @@
 #include "control.h"
 #include "events.h"
 #include "gpu.h"
+#include "look.h"
 #include "mqtt.h"
 #include "parts.h"
 #include "secrets.h"
@@ -107,24 +108,32 @@ on_terminate (gpointer watch)
   return on_signal (watch, 1, "SIGTERM");
 }
 
-static gboolean
-on_hang_up (gpointer data)
+static void
+on_looked (const char *fault, gpointer data)
 {
-  g_autoptr (GString) wrong = g_string_new (NULL);
-  JsonObject *answer;
+  g_autoptr (GString) wrong = g_string_new (fault);
+  JsonObject *answer = event_new (NULL, "reloaded");
   Watch *watch = data;
 
-  if (watch->ending)
-    return G_SOURCE_CONTINUE;
-  answer = event_new (NULL, "reloaded");
-  if (watch_reload (watch, answer, wrong))
+  if (!fault && !watch->ending && watch_reload (watch, answer, wrong)) {
     event_post (answer);
-  else {
-    json_object_unref (answer);
-    answer = event_new (NULL, "reload-failed");
-    set_text (answer, "reason", wrong->str);
-    event_post (answer);
+    return;
   }
+  json_object_unref (answer);
+  if (watch->ending)
+    return;
+  answer = event_new (NULL, "reload-failed");
+  set_text (answer, "reason", wrong->str);
+  event_post (answer);
+}
+
+static gboolean
+on_hang_up (gpointer watch)
+{
+  GPtrArray *paths = g_ptr_array_new_with_free_func (g_free);
+
+  watch_add_files (watch, paths);
+  look_start (paths, on_looked, watch);
   return G_SOURCE_CONTINUE;
 }
 

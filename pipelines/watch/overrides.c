@@ -9,6 +9,7 @@
 #include "overrides.h"
 
 #include "events.h"
+#include "look.h"
 #include "run.h"
 
 #include <gst/video/video.h>
@@ -445,4 +446,11 @@ overrides_note_sizes (Overrides *overrides, GList *elements)
       g_steal_pointer (&frames) };
     g_ptr_array_add (overrides->places, place);
   }
+}
+
+void
+overrides_add_files (const Overrides *overrides, GPtrArray *paths)
+{
+  for (guint i = 0; i < overrides->list->len; i++)
+    look_add (paths, ((const Override *) overrides->list->pdata[i])->value);
 }

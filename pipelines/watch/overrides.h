@@ -26,6 +26,8 @@ void overrides_start (Overrides *overrides, GList *elements, const char *camera)
  * element was set by command. */
 gboolean
 overrides_refuse (Overrides *overrides, GList *elements, GstObject *element, const char *text, const char *camera);
+/* Adds the values that may be names of files (look.h). */
+void overrides_add_files (const Overrides *overrides, GPtrArray *paths);
 /* Tries once more what was refused, in another thread; reports what is in force again. Call it while frames come. */
 void overrides_retry (Overrides *overrides, GList *elements, const char *camera);
 /* Notes the sizes that regions are of, and those of the frames, before the elements go. */

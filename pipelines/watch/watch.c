@@ -38,12 +38,13 @@ is_leaving (Watch *watch, const char *name)
 /* Starts the camera, or has it wait while the one that had its name before is still being stopped: the two would want
  * the same device. */
 static void
-add_camera (Watch *watch, CameraSettings *settings)
+add_camera (Watch *watch, CameraSettings *settings, gboolean looked)
 {
   Camera *camera = camera_new (settings);
 
   g_ptr_array_add (watch->cameras, camera);
   camera->held = is_leaving (watch, settings->name);
+  camera->looked = looked;
   camera_start (camera);
 }
 
@@ -65,7 +66,7 @@ watch_start (Watch *watch, Config *config)
     json_object_set_int_member (event, "metrics_port", watch->metrics_port);
   event_post (event);
   for (guint i = 0; i < config->cameras->len; i++)
-    add_camera (watch, config->cameras->pdata[i]);
+    add_camera (watch, config->cameras->pdata[i], FALSE);
 }
 
 /* ---- changes ------------------------------------------------------------- */
@@ -104,7 +105,7 @@ watch_add (Watch *watch, const char *name, const char *json, GString *wrong)
   else if ((settings = config_read_camera (watch->config, name, json, wrong))) {
     Camera *camera;
 
-    add_camera (watch, settings);
+    add_camera (watch, settings, TRUE);
     camera_settings_unref (settings);
     camera = watch_find (watch, name);
     if (camera->state == CAMERA_FAILED) { /* what was typed is wrong, so there is nothing to keep */
@@ -134,6 +135,24 @@ find_settings (Config *config, const char *name)
       return settings;
   }
   return NULL;
+}
+
+void
+watch_add_files (Watch *watch, GPtrArray *paths)
+{
+  const Config *config = watch->config;
+  const char *secrets = g_getenv ("CF_WATCH_SECRETS");
+  const char *const files[] = { config->path, secrets && *secrets ? secrets : config->secrets, config->mqtt.ca };
+
+  for (guint i = 0; i < G_N_ELEMENTS (files); i++)
+    if (files[i])
+      g_ptr_array_add (paths, g_strdup (files[i]));
+  for (guint i = 0; i < config->cameras->len; i++) {
+    const CameraSettings *settings = config->cameras->pdata[i];
+
+    if (settings->tls_ca)
+      g_ptr_array_add (paths, g_strdup (settings->tls_ca));
+  }
 }
 
 gboolean
@@ -167,7 +186,7 @@ watch_reload (Watch *watch, JsonObject *answer, GString *wrong)
     if (watch_find (watch, settings->name))
       continue;
     json_array_add_string_element (lists[ADDED], settings->name);
-    add_camera (watch, settings);
+    add_camera (watch, settings, FALSE);
   }
   if (strcmp (config->process, watch->config->process))
     json_array_add_string_element (lists[RESTART], "control, mqtt or metrics");

@@ -23,6 +23,8 @@ void watch_start (Watch *watch, Config *config);
 Camera *watch_find (Watch *watch, const char *name);
 /* Return FALSE with what is wrong. */
 gboolean watch_add (Watch *watch, const char *name, const char *json, GString *wrong);
+/* Adds the files that a reload reads in the main thread. */
+void watch_add_files (Watch *watch, GPtrArray *paths);
 /* Reads the file again. Fills the answer with the names of cameras that were added, removed, changed and kept, and
  * with the parts of the file that only a new process takes up. */
 gboolean watch_reload (Watch *watch, JsonObject *answer, GString *wrong);

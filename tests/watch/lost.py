@@ -16,8 +16,9 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.request
 
-from harness import SECONDS, STAND_IN, Failed, Watch, Web, expect, free_port, main, need, plugins_but, probe, talk
+from harness import SECONDS, STAND_IN, Failed, Skip, Watch, Web, expect, free_port, main, need, plugins_but, probe, talk
 
 SMALL = {'width': 64, 'height': 48, 'rate': 10}
 GOOD = {'source': 'test:ball', **SMALL}
@@ -457,6 +458,54 @@ def again(folder):
             watch.end(code=0 if is_freed else 1)
 
 
+def dead_disk(folder):
+    """Masks and snapshots on a disk that does not answer, by command and in the file: the answer says so, and
+    nothing else waits, neither other commands nor cameras nor the health check nor the end. The camera comes when the
+    disk answers again."""
+    need('gst-launch-1.0')
+    library = os.path.join(os.environ.get('CF_BUILD', 'build'), 'tests', 'watch', 'libhang.so')
+    if not os.path.exists(library):
+        raise Skip(f'{library} is not built')
+    own, hang, gate = (os.path.join(folder, name) for name in ('own', 'hang', 'gate'))
+    os.mkdir(own, 0o700)
+    os.mkdir(hang)
+    os.mkfifo(gate)
+    mask, line, control = os.path.join(hang, 'mask.png'), 'cudaconvolve preset=fill', os.path.join(own, 'control')
+    subprocess.run(['gst-launch-1.0', '-q', 'videotestsrc', 'num-buffers=1', '!', 'pngenc', '!', 'filesink',
+                    f'location={mask}'], check=True, timeout=SECONDS)
+    config = {'cameras': {'good': GOOD, 'door': {**GOOD, 'filter': line},
+                          'bad': {**GOOD, 'filter': f'{line} mask={mask}'}},
+              'control': {'socket': control}, 'metrics': {'port': 0}}
+    commands = [f'set door 0.mask {mask}2', f'snapshot door {hang}/door.jpg',
+                f'add yard {json.dumps({**GOOD, "filter": f"{line} mask={mask}3"})}']
+    with Watch(config, folder, {'LD_PRELOAD': os.path.abspath(library), 'CF_HANG': gate}) as watch:
+        health = f'http://127.0.0.1:{watch.wait("ready")["metrics_port"]}/healthz'
+        for name in ('good', 'door'):
+            watch.wait('started', name, after={'seq': 0})
+        clients = [socket.socket(socket.AF_UNIX) for _ in commands]
+        for client, command in zip(clients, commands):
+            client.settimeout(SECONDS)
+            client.connect(control)
+            client.sendall(command.encode() + b'\n')
+            watch.ask('status')
+            urllib.request.urlopen(health, timeout=SECONDS).close()
+        for client in clients:
+            answer = client.makefile().readline()
+            expect('does not answer' in json.loads(answer)['error'], answer)
+            client.close()
+        expect(mask in watch.wait('lost', 'bad', after={'seq': 0})['reason'], watch.text)
+        # A second one does not wait at all: a thread waits already.
+        begun = time.monotonic()
+        watch.ask(commands[0], ok=False)
+        expect(time.monotonic() - begun < 4, 'another thread waits')
+        undisturbed(watch)
+        undisturbed(watch, 'door')
+        with open(gate, 'r+b', buffering=0):
+            watch.wait('started', 'bad')
+            expect(watch.ask(commands[1])['ok'], 'the disk answers again')
+            watch.kill()
+
+
 def in_time(folder):
     """The end comes within the time that docs/watch.md states, whatever hangs: a pipeline, the broker, a reader."""
     fifo = os.path.join(folder, 'fifo')
@@ -602,4 +651,4 @@ def slow_reader(folder):
 
 if __name__ == '__main__':
     sys.exit(main(hangs, ends, was_up, refused, odd_parts, asked, too_much, by_http, never_ended, devices,
-                  stuck, again, in_time, broker, slow_reader))
+                  stuck, again, dead_disk, in_time, broker, slow_reader))
