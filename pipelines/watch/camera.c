@@ -66,6 +66,7 @@ struct Stopping {
   int gpu;
   gint64 since; /* monotonic µs */
   gboolean reported;
+  gboolean drained; /* no frames come from it any more */
 };
 
 static guint n_aside; /* of all cameras */
@@ -92,6 +93,33 @@ go_on (Camera *camera)
     build (camera);
   else
     set_state (camera, without_run[camera->next]);
+}
+
+/* Ends what is recorded, unless frames of it are still to come. */
+static void
+end_recording (Camera *camera)
+{
+  if (camera->stopping && !camera->stopping->drained)
+    return;
+  if (camera->removing)
+    recorder_stop (camera->recorder);
+  else if (camera->changed)
+    recorder_change (camera->recorder, camera->settings);
+  else
+    recorder_pause (camera->recorder);
+  camera->changed = FALSE;
+}
+
+static void
+on_drained (Run *run, gpointer data)
+{
+  Stopping *stopping = data;
+
+  (void) run;
+  if (stopping->drained || !stopping->camera) /* it was given up */
+    return;
+  stopping->drained = TRUE;
+  end_recording (stopping->camera);
 }
 
 /* Has the camera go on without the pipeline that does not end. */
@@ -138,6 +166,7 @@ on_stuck (Camera *camera)
 {
   gboolean room = g_slist_length (camera->aside) < MAX_ASIDE;
 
+  on_drained (camera->run, camera->stopping);
   camera->stopping->reported = TRUE;
   camera->state = CAMERA_STUCK; /* since stays */
   post_reason (camera, "stuck",
@@ -175,8 +204,7 @@ stop (Camera *camera)
   camera->stopping->settings = camera_settings_ref (camera->settings);
   camera->stopping->gpu = camera->gpu;
   camera->stopping->since = camera->since;
-  run_stop (camera->run, on_stopped, camera->stopping);
-  recorder_pause (camera->recorder);
+  run_stop (camera->run, on_drained, on_stopped, camera->stopping);
 }
 
 /* Gives the camera up, whose settings are wrong: no attempt before they change. */
@@ -565,7 +593,8 @@ camera_restart (Camera *camera, CameraSettings *settings)
     camera_settings_unref (camera->settings);
     camera->settings = camera_settings_ref (settings);
     camera->endless = FALSE;
-    recorder_change (camera->recorder, settings);
+    camera->changed = TRUE;
+    end_recording (camera);
   }
   camera->delay = FIRST_DELAY;
   camera->software_encoder = camera->no_encoder = camera->proven = FALSE;
@@ -583,7 +612,7 @@ camera_remove (Camera *camera, gboolean final)
   camera->final = final;
   cancel_retry (camera);
   stop (camera);
-  recorder_stop (camera->recorder);
+  end_recording (camera);
   if (!camera->run)
     set_state (camera, CAMERA_ENDED);
 }

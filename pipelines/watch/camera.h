@@ -47,6 +47,7 @@ typedef struct {
   guint watch, retry_timer, delay, attempts;
   gboolean was_up, quiet, removing, software_encoder, no_encoder;
   gboolean endless; /* an HTTP camera, as its stream was once: what comes with an end in its place is not the last */
+  gboolean changed; /* its settings; the recorder takes them when the last frames are written */
   gboolean proven;  /* frames came since the settings changed or the camera was restarted by command */
   enum { NEXT_NOTHING, NEXT_WAIT, NEXT_BUILD, NEXT_FAILED } next; /* when the pipeline has stopped */
   gint64 begun, lost_at, good_since, warned_at;

@@ -13,6 +13,7 @@
 
 /* Between two key frames, whatever the frame rate: pieces begin with one. The request takes a frame or two. */
 #define KEY_FRAMES (1900 * GST_MSECOND)
+#define DRAINS_WITHIN (G_USEC_PER_SEC / 2)
 #define QUEUED 15 /* frames that may wait for the encoder */
 
 typedef struct {
@@ -116,16 +117,19 @@ on_sample (GstAppSink *sink, gpointer data)
   return GST_FLOW_OK;
 }
 
-/* Keeps what the encoder refuses out of the branch: its error would end the whole pipeline. */
+/* Keeps out of the branch what the encoder refuses, since its error would end the whole pipeline, and what comes while
+ * the branch is being drained. */
 static GstPadProbeReturn
 leave_out (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
   gboolean is_event = (info->type & GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM) != 0;
+  gboolean is_caps = is_event && GST_EVENT_TYPE (info->data) == GST_EVENT_CAPS;
+  Run *run = data;
 
   (void) pad;
-  if (!((Run *) data)->unfit || (is_event && GST_EVENT_TYPE (GST_PAD_PROBE_INFO_EVENT (info)) != GST_EVENT_CAPS))
-    return GST_PAD_PROBE_OK;
-  return GST_PAD_PROBE_DROP;
+  if ((run->unfit && (!is_event || is_caps)) || (atomic_load (&run->draining) && !is_event))
+    return GST_PAD_PROBE_DROP;
+  return GST_PAD_PROBE_OK;
 }
 
 char *
@@ -147,10 +151,38 @@ run_fit_encoder (Run *run, int width, int height)
                     : NULL;
 }
 
+static void
+on_eos (GstAppSink *sink, gpointer data)
+{
+  Run *run = data;
+
+  (void) sink;
+  g_mutex_lock (&run->lock);
+  run->drained = TRUE;
+  g_cond_broadcast (&run->drain);
+  g_mutex_unlock (&run->lock);
+}
+
+void
+run_drain_encoder (Run *run)
+{
+  gint64 until = g_get_monotonic_time () + DRAINS_WITHIN;
+  GstPad *pad = gst_element_get_static_pad (run->encode.queue, "sink");
+
+  atomic_store (&run->draining, 1);
+  if (gst_pad_send_event (pad, gst_event_new_eos ())) { /* an end of its own came before otherwise, or an error */
+    g_mutex_lock (&run->lock);
+    while (!run->drained && g_cond_wait_until (&run->drain, &run->lock, until))
+      ;
+    g_mutex_unlock (&run->lock);
+  }
+  gst_object_unref (pad);
+}
+
 void
 run_add_encoder (Run *run, const RunPlan *plan, GstElement *tee, GString *note)
 {
-  GstAppSinkCallbacks callbacks = { .new_sample = on_sample };
+  GstAppSinkCallbacks callbacks = { .new_sample = on_sample, .eos = on_eos };
   GstElement *parts[8] = { NULL }, *encoder = make_encoder (plan, &run->on_gpu);
   gboolean ok = encoder != NULL;
   GstCaps *caps;

@@ -46,6 +46,9 @@ struct Run {
   gpointer packet_data;
   gint64 last_key;       /* ns; of the appsink's thread */
   _Atomic int abandoned; /* it records nothing any more */
+  _Atomic int draining;
+  gboolean drained; /* all that was encoded has come out */
+  GCond drain;
 
   GstElement *source; /* of single pictures over HTTP, which is asked again and again; NULL: of another kind */
   gint64 asked;       /* monotonic µs; guarded by `starting`, but for its first value */
@@ -53,13 +56,15 @@ struct Run {
   GMutex starting; /* held while the pipeline is started or stopped */
   gboolean ended;  /* it is stopped, and is not started any more */
 
-  GMutex lock; /* of `shot` */
+  GMutex lock; /* of `shot` and `drained` */
   Shot *shot;  /* waits for a frame */
   _Atomic int wants_shot;
 };
 
 /* Prepares the branch for frames of this size. Returns why they cannot be encoded (free it), or NULL. */
 char *run_fit_encoder (Run *run, int width, int height);
+/* Has the encoder give what it holds back, and waits for that, half a second at most. */
+void run_drain_encoder (Run *run);
 /* A probe of the line's first pad. */
 GstPadProbeReturn run_on_input (GstPad *pad, GstPadProbeInfo *info, gpointer run);
 /* Counts what the queue drops. */

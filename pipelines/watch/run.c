@@ -474,6 +474,7 @@ run_new (const RunPlan *plan, GString *wrong, GString *note)
 
   g_atomic_ref_count_init (&run->count);
   g_mutex_init (&run->lock);
+  g_cond_init (&run->drain);
   g_mutex_init (&run->starting);
   run->settings = camera_settings_ref ((CameraSettings *) plan->settings);
   run->gpu = plan->gpu;
@@ -507,6 +508,7 @@ run_unref (Run *run)
   gst_object_unref (run->pipeline); /* its state is NULL */
   camera_settings_unref (run->settings);
   g_mutex_clear (&run->lock);
+  g_cond_clear (&run->drain);
   g_mutex_clear (&run->starting);
   g_free (run);
 }
@@ -568,9 +570,18 @@ run_start (Run *run)
 
 typedef struct {
   Run *run;
-  RunDone done;
+  RunDone drained, done;
   gpointer data;
 } Stop;
+
+static gboolean
+drained (gpointer data)
+{
+  Stop *stop = data;
+
+  stop->drained (stop->run, stop->data);
+  return G_SOURCE_REMOVE;
+}
 
 static gboolean
 stopped (gpointer data)
@@ -588,6 +599,9 @@ stop_in_thread (gpointer data)
 {
   Stop *stop = data;
 
+  if (stop->run->encoder)
+    run_drain_encoder (stop->run);
+  in_main (drained, stop); /* before `stopped` */
   /* This thread waits for a start that is under way, and so does the camera. One that has not begun, because the pool's
    * threads do not keep the order, does nothing any more. */
   g_mutex_lock (&stop->run->starting);
@@ -601,11 +615,12 @@ stop_in_thread (gpointer data)
 }
 
 void
-run_stop (Run *run, RunDone done, gpointer data)
+run_stop (Run *run, RunDone when_drained, RunDone done, gpointer data)
 {
   Stop *stop = g_new (Stop, 1);
 
   stop->run = run_ref (run);
+  stop->drained = when_drained;
   stop->done = done;
   stop->data = data;
   in_pool (stop_in_thread, stop);

@@ -61,8 +61,9 @@ gboolean run_is_recording_part (Run *run, GstObject *object);
 typedef void (*RunDone) (Run *run, gpointer data);
 /* Begins to start the pipeline; failures arrive on the bus. */
 void run_start (Run *run);
-/* Begins to stop it. `done` is called in the main thread when it has ended, however late. */
-void run_stop (Run *run, RunDone done, gpointer data);
+/* Begins to stop it. `drained` is called when the recorder gets no more frames, and `done` when the pipeline has ended,
+ * however late; both in the main thread. */
+void run_stop (Run *run, RunDone drained, RunDone done, gpointer data);
 /* Has one that does not end say and record nothing any more. */
 void run_abandon (Run *run);
 

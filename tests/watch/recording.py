@@ -10,8 +10,9 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 
-from harness import SCHEMAS, SECONDS, Failed, Skip, Watch, expect, main, need, probe
+from harness import SCHEMAS, SECONDS, Failed, Skip, Watch, Web, expect, main, need, probe
 
 
 def camera(folder, **record):
@@ -246,6 +247,37 @@ def levels(folder):
             expect(off <= 4, f'{path}: levels differ by {off}')
 
 
+def last_frames(folder):
+    """An encoder may hold frames back until it sees the next one: they are written when the camera is stopped."""
+    need('gst-launch-1.0', 'ffprobe')
+    subprocess.run(['gst-launch-1.0', '-q', 'videotestsrc', 'num-buffers=20', '!', 'video/x-raw,width=64,height=48',
+                    '!', 'jpegenc', '!', 'multifilesink', f'location={folder}/%02d.jpg'], check=True, timeout=SECONDS)
+    end = threading.Event()
+
+    def answer(request):
+        request.send_response(200)
+        request.send_header('Content-Type', 'multipart/x-mixed-replace; boundary=part')
+        request.end_headers()
+        for number in range(20):
+            with open(f'{folder}/{number:02}.jpg', 'rb') as file:
+                jpeg = file.read()
+            request.wfile.write(b'--part\r\nContent-Type: image/jpeg\r\nContent-Length: %d\r\n\r\n%s\r\n' %
+                                (len(jpeg), jpeg))
+        end.wait(SECONDS)  # the camera is stopped before
+
+    with Web(answer) as server:
+        door = {'source': server.address, 'timeout': SECONDS, 'record': {'folder': os.path.join(folder, 'rec')}}
+        with Watch({'cameras': {'door': door}}, folder) as watch:
+            watch.until('all frames', lambda s: s['cameras']['door']['frames'] == 20)
+            watch.ask('restart door')
+            watch.wait('piece-finished', 'door')
+            watch.until('the same again', lambda s: s['cameras']['door']['frames'] == 40)
+            watch.end()
+            end.set()
+            found = [probe(piece['file'])[1] for piece in pieces_of(watch, 'door')]
+            expect(found == [20, 20], found)
+
+
 def disks(folder):
     """A folder that cannot be made: the camera goes on, and the recording begins when it can be."""
     with open(os.path.join(folder, 'rec'), 'w', encoding='utf-8'):
@@ -297,6 +329,7 @@ def keeps(folder):
         watch.write({'cameras': {'door': camera(folder, keep_days=30)}})
         changed = watch.events[-1]
         watch.ask('reload')
+        watch.ask('record door auto')
         begun = watch.wait('piece-begun', 'door', after=changed)
         watch.ask('record door off')
         watch.wait('piece-deleted', 'door', reason='days', after=begun)
@@ -373,5 +406,5 @@ def unmounted(folder):
 
 
 if __name__ == '__main__':
-    sys.exit(main(always, motion, what_moves, by_elements, regions, region_events, times, levels, unfit, disks, keeps,
-                  crash, full, unmounted))
+    sys.exit(main(always, motion, what_moves, by_elements, regions, region_events, times, levels, unfit, last_frames,
+                  disks, keeps, crash, full, unmounted))
