@@ -85,9 +85,10 @@ run_on_input (GstPad *pad, GstPadProbeInfo *info, gpointer data)
   gst_event_parse_segment (event, &segment);
   own = gst_segment_to_running_time (segment, GST_FORMAT_TIME, GST_BUFFER_PTS (buffer));
   time = rise (data, own, GST_BUFFER_DURATION (buffer));
-  if (time != own) {
+  time = time == own ? GST_CLOCK_TIME_NONE : gst_segment_position_from_running_time (segment, GST_FORMAT_TIME, time);
+  if (GST_CLOCK_TIME_IS_VALID (time)) { /* NONE as well where it would be behind the segment's end */
     info->data = buffer = gst_buffer_make_writable (buffer);
-    GST_BUFFER_PTS (buffer) = gst_segment_position_from_running_time (segment, GST_FORMAT_TIME, time);
+    GST_BUFFER_PTS (buffer) = time;
   }
   gst_event_unref (event);
   return GST_PAD_PROBE_OK;

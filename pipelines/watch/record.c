@@ -11,7 +11,6 @@
 #include "run.h"
 #include "session.h"
 
-#include <glib/gstdio.h>
 #include <stdatomic.h>
 
 #define MAX_JUMP ((gint64) 60 * GST_SECOND) /* of time stamps, within one session */
@@ -194,11 +193,10 @@ on_opened (Session *session, gpointer data)
 }
 
 static void
-on_piece (Session *session, const char *file, gint64 start, double duration, gpointer data)
+on_piece (Session *session, const char *file, gint64 start, double duration, gint64 bytes, gpointer data)
 {
   Recorder *recorder = data;
   JsonObject *event = event_new (recorder->settings->name, duration < 0 ? "piece-begun" : "piece-finished");
-  GStatBuf info;
   guint i;
 
   (void) session;
@@ -211,7 +209,7 @@ on_piece (Session *session, const char *file, gint64 start, double duration, gpo
     if (g_ptr_array_find_with_equal_func (recorder->files, file, g_str_equal, &i))
       g_ptr_array_remove_index (recorder->files, i);
     json_object_set_double_member (event, "duration_s", duration);
-    json_object_set_int_member (event, "bytes", g_stat (file, &info) ? 0 : info.st_size);
+    json_object_set_int_member (event, "bytes", bytes);
     recorder->pieces++;
     keep_prune (recorder->keep, recorder->settings);
   }

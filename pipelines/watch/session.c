@@ -7,12 +7,17 @@
 #include "events.h"
 #include "run.h"
 
-#include <errno.h>
+#include <glib/gstdio.h>
 #include <gst/app/gstappsrc.h>
 #include <unistd.h>
 
 #define MAX_WAITING (64 << 20) /* bytes that may wait for the disk */
 #define END_WITHIN 10          /* s for the files to be finished */
+
+typedef struct {
+  gint64 start; /* µs since 1970 */
+  gint64 bytes; /* when it was finished */
+} File;
 
 struct Session {
   CameraSettings *settings;
@@ -30,9 +35,9 @@ struct Session {
   gint64 wall;                /* of the frame with the time stamp 0 */
   _Atomic guint64 last, step; /* the newest frame's time stamp, and how long after the one before */
 
-  GMutex lock;        /* of `starts` */
-  GHashTable *starts; /* file -> gint64, µs since 1970 */
-  GHashTable *times;  /* file -> GstClockTime of its first frame; main thread */
+  GMutex lock;       /* of `files` */
+  GHashTable *files; /* path -> File, of those that are not finished */
+  GHashTable *times; /* path -> GstClockTime of its first frame; main thread */
 };
 
 static void
@@ -41,13 +46,13 @@ session_free (Session *session)
   GHashTableIter iter;
   gpointer file;
 
-  g_hash_table_iter_init (&iter, session->starts);
+  g_hash_table_iter_init (&iter, session->files);
   while (g_hash_table_iter_next (&iter, &file, NULL)) /* what was not finished is not written any more either */
     keep_end (session->keep, file);
   keep_unref (session->keep);
   gst_object_unref (session->pipeline);
   camera_settings_unref (session->settings);
-  g_hash_table_unref (session->starts);
+  g_hash_table_unref (session->files);
   g_hash_table_unref (session->times);
   g_mutex_clear (&session->lock);
   g_free (session->error);
@@ -135,31 +140,55 @@ on_piece (Session *session, const GstStructure *structure, gboolean begun)
 {
   const char *file = gst_structure_get_string (structure, "location");
   GstClockTime time = GST_CLOCK_TIME_NONE, first;
-  gint64 *known, start;
+  File *known, it = { .start = -1 };
 
   gst_structure_get_clock_time (structure, "running-time", &time);
   g_mutex_lock (&session->lock);
-  known = file ? g_hash_table_lookup (session->starts, file) : NULL;
-  start = known ? *known : -1;
+  known = file ? g_hash_table_lookup (session->files, file) : NULL;
+  if (known)
+    it = *known;
   if (known && !begun) {
     keep_end (session->keep, file);
-    g_hash_table_remove (session->starts, file);
+    g_hash_table_remove (session->files, file);
   }
   g_mutex_unlock (&session->lock);
-  if (start < 0)
+  if (it.start < 0)
     return;
   if (begun) {
     g_hash_table_insert (session->times, g_strdup (file), g_memdup2 (&time, sizeof time));
-    session->calls.piece (session, file, start, -1, session->data);
+    session->calls.piece (session, file, it.start, -1, 0, session->data);
   } else {
     GstClockTime *opened = g_hash_table_lookup (session->times, file);
 
     first = opened ? *opened : time;
     if (time == session->last) /* at the end of all, the last frame has no next one */
       time += session->step;
-    session->calls.piece (session, file, start, time > first ? (double) (time - first) / GST_SECOND : 0, session->data);
+    session->calls.piece (session, file, it.start, time > first ? (double) (time - first) / GST_SECOND : 0, it.bytes,
+        session->data);
     g_hash_table_remove (session->times, file);
   }
+}
+
+/* Looks how long a finished file is, in the thread that has written it: a disk may hang. */
+static GstBusSyncReply
+on_finished (GstBus *bus, GstMessage *message, gpointer data)
+{
+  const GstStructure *structure = gst_message_get_structure (message);
+  Session *session = data;
+  const char *file;
+  GStatBuf info;
+  File *known;
+
+  (void) bus;
+  if (GST_MESSAGE_TYPE (message) != GST_MESSAGE_ELEMENT || !structure ||
+      !gst_structure_has_name (structure, "splitmuxsink-fragment-closed") ||
+      !(file = gst_structure_get_string (structure, "location")) || g_stat (file, &info))
+    return GST_BUS_PASS;
+  g_mutex_lock (&session->lock);
+  if ((known = g_hash_table_lookup (session->files, file)))
+    known->bytes = info.st_size;
+  g_mutex_unlock (&session->lock);
+  return GST_BUS_PASS;
 }
 
 static gboolean
@@ -218,7 +247,7 @@ on_location (GstElement *sink, guint number, GstSample *sample, gpointer data)
   }
   keep_begin (session->keep, path);
   g_mutex_lock (&session->lock);
-  g_hash_table_insert (session->starts, g_strdup (path), g_memdup2 (&start, sizeof start));
+  g_hash_table_insert (session->files, g_strdup (path), g_memdup2 (&(File) { .start = start }, sizeof (File)));
   g_mutex_unlock (&session->lock);
   return path;
 }
@@ -289,12 +318,13 @@ session_new (const CameraSettings *settings, Keep *keep, GstCaps *caps, const Se
   session->keep = keep_ref (keep);
   session->calls = *calls;
   session->data = data;
-  session->starts = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
+  session->files = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
   session->times = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
   session->pipeline = gst_object_ref_sink (gst_pipeline_new ("recording"));
   session->source = gst_element_factory_make ("appsrc", "packets");
   bus = gst_element_get_bus (session->pipeline);
   session->watch = gst_bus_add_watch (bus, on_message, session);
+  gst_bus_set_sync_handler (bus, on_finished, session, NULL);
   gst_object_unref (bus);
   opening->session = session;
   session->opening = TRUE;

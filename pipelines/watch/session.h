@@ -17,7 +17,7 @@ typedef struct {
   /* Frames are taken from now on. */
   void (*opened) (Session *session, gpointer data);
   /* A file was begun (`duration` < 0) or finished. `start`: µs since 1970; `duration`: s. */
-  void (*piece) (Session *session, const char *file, gint64 start, double duration, gpointer data);
+  void (*piece) (Session *session, const char *file, gint64 start, double duration, gint64 bytes, gpointer data);
   /* It is over; `error` NULL: all of it is written. The session is freed behind this call. */
   void (*ended) (Session *session, const char *error, gpointer data);
 } SessionCalls;
