@@ -401,6 +401,7 @@ typedef struct {
 typedef struct {
   unsigned n;
   const CfRegion *region;
+  bool unknown;          /* of motion: there was nothing to compare the frame with */
   const uint16_t *label; /* each pixel's index into `region`, row by row; NULL unless label-meta is on */
   size_t pitch;          /* bytes from a row of labels to the next */
 } CfRegions;

@@ -10,7 +10,7 @@
 
 G_BEGIN_DECLS
 
-typedef enum { GST_CF_ROI_PASS, GST_CF_ROI_LAST, GST_CF_ROI_ALL } GstCfRoiMissing;
+typedef enum { GST_CF_ROI_PASS, GST_CF_ROI_LAST, GST_CF_ROI_ALL, GST_CF_ROI_AUTO } GstCfRoiMissing;
 
 /* The properties that are texts; each is read into a block of bytes that does not change. */
 typedef enum {
@@ -81,6 +81,9 @@ struct _GstCfRoi {
 /* Takes the size of the frames for that of the rectangles in pixels; where none are known, forgets the one that it took
  * before. The object lock is held. */
 void gst_cf_roi_take_size (GstCfRoi *roi);
+/* Warns of what covers nothing of the frame, once after each change of its property: it can hardly be meant, and what
+ * was to be hidden is open. Streaming thread. */
+void gst_cf_roi_warn_of_nothing (GstCfRoi *roi, const CfAreaSpec *spec);
 
 G_END_DECLS
 #endif

@@ -419,6 +419,56 @@ gst_cf_roi_stop (GstCfRoi *roi)
   gst_cf_roi_reset (roi);
 }
 
+/* ---- what covers nothing ------------------------------------------------ */
+
+/* Returns whether the polygon covers no pixel: its corners lie on a line, or it is traced twice. */
+static gboolean
+is_flat (const GstCfRoi *roi, const CfPolygon *polygon)
+{
+  const CfAreaSpec spec = { .polygon = polygon, .n_polygons = 1 };
+  CfArea *area = cf_area_new (&roi->video, &roi->traits, &spec, NULL);
+  const gboolean flat = area && cf_area_info (area).empty;
+
+  cf_area_unref (area);
+  return flat;
+}
+
+void
+gst_cf_roi_warn_of_nothing (GstCfRoi *roi, const CfAreaSpec *spec)
+{
+  const gint width = roi->video.width, height = roi->video.height;
+  const guint fresh = roi->now.fresh;
+  gchar *text = NULL;
+
+  GST_OBJECT_LOCK (roi->element);
+  if (roi->seen == roi->serial)
+    roi->set.fresh = 0;
+  GST_OBJECT_UNLOCK (roi->element);
+  roi->now.fresh = 0;
+  for (guint i = 0; fresh >> GST_CF_ROI_RECTANGLES & 1 && i < roi->n_fixed && !text; i++) {
+    const CfRect r = g_array_index (roi->rects, CfRect, i);
+
+    if (r.x >= width || r.y >= height || r.x + r.width <= 0 || r.y + r.height <= 0)
+      text = g_strdup_printf ("roi: number %u lies outside of the frame of %d x %d pixels, and nothing is filtered "
+                              "there",
+          i + 1, width, height);
+  }
+  for (guint i = 0; fresh >> GST_CF_ROI_POLYGONS & 1 && i < spec->n_polygons && !text; i++)
+    if (is_flat (roi, &spec->polygon[i]))
+      text = g_strdup_printf ("mask-polygons: number %u has no area, and nothing is filtered there", i + 1);
+  if (fresh >> GST_CF_ROI_MASK & 1 && spec->mask && !text) {
+    const CfAreaSpec alone = { .mask = spec->mask };
+    CfArea *area = cf_area_new (&roi->video, &roi->traits, &alone, NULL);
+
+    if (area && cf_area_info (area).empty)
+      text = g_strdup ("mask: the picture is black, and nothing is filtered by it");
+    cf_area_unref (area);
+  }
+  if (text)
+    GST_ELEMENT_WARNING (roi->element, LIBRARY, SETTINGS, ("%s", text), (NULL));
+  g_free (text);
+}
+
 /* ---- installation ------------------------------------------------------- */
 
 static GType
@@ -443,6 +493,8 @@ missing_type (void)
     { GST_CF_ROI_PASS, "It has none", "pass" },
     { GST_CF_ROI_LAST, "Those of the last frame with such metadata; none before the first one", "last" },
     { GST_CF_ROI_ALL, "The whole frame is filtered", "all" },
+    { GST_CF_ROI_AUTO, "As last; if roi-type names motion, the whole frame is filtered before it is known what moves",
+        "auto" },
     { 0, NULL, NULL },
   };
   static gsize type;
@@ -485,7 +537,7 @@ gst_cf_roi_install_properties (GObjectClass *klass, guint first)
         "Time for which a detector's region stays after the last frame that had it [ms]", 0, 60000, 0, flags),
     [ROI_MISSING] = g_param_spec_enum ("roi-missing", "Frames without metadata",
         "The detector's regions of a frame without any region as metadata, of whatever type", missing_type (),
-        GST_CF_ROI_LAST, flags),
+        GST_CF_ROI_AUTO, flags),
     [ROI_INVERT] = g_param_spec_boolean ("roi-invert", "Invert regions",
         "Filter what lies outside of all regions instead", FALSE, flags),
     [MASK] = g_param_spec_string ("mask", "Mask",

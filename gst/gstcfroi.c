@@ -16,7 +16,7 @@
 
 #define HELD_MAX 1024 /* regions that are held; later ones enlarge the last of them */
 
-/* A detector's region, in pixels of the frame. */
+/* A detector's region, in pixels of the frame; an empty one says that there is nothing of its type. */
 typedef struct {
   gdouble x, y, width, height;
   GQuark type;
@@ -51,7 +51,7 @@ gst_cf_roi_new (GstElement *element)
 
   roi->element = element;
   roi->set.enabled = roi->now.enabled = TRUE;
-  roi->set.missing = roi->now.missing = GST_CF_ROI_LAST;
+  roi->set.missing = roi->now.missing = GST_CF_ROI_AUTO;
   roi->drawn = g_array_new (FALSE, FALSE, sizeof (CfRect));
   roi->rects = g_array_new (FALSE, FALSE, sizeof (CfRect));
   roi->found = g_array_new (FALSE, FALSE, sizeof (Found));
@@ -337,15 +337,30 @@ find (GstCfRoi *roi, GstBuffer *in, const GstVideoInfo *info)
 }
 
 static gboolean
-is_wanted (const GstCfRoi *roi, const Found *f)
+is_empty (const Found *f)
 {
+  return f->width <= 0 || f->height <= 0;
+}
+
+/* Returns whether roi-type names the type. */
+static gboolean
+names_type (const GstCfRoi *roi, GQuark wanted)
+{
+  GBytes *types = roi->now.source[GST_CF_ROI_TYPES];
   gsize size = 0;
-  const GQuark *type = roi->now.source[GST_CF_ROI_TYPES] ? g_bytes_get_data (roi->now.source[GST_CF_ROI_TYPES], &size)
-                                                         : NULL;
-  gboolean ok = size == 0;
+  const GQuark *type = types ? g_bytes_get_data (types, &size) : NULL;
 
   for (gsize i = 0; i < size / sizeof *type; i++)
-    ok = ok || type[i] == f->type;
+    if (type[i] == wanted)
+      return TRUE;
+  return FALSE;
+}
+
+static gboolean
+is_wanted (const GstCfRoi *roi, const Found *f)
+{
+  const gboolean ok = !is_empty (f) && (!roi->now.source[GST_CF_ROI_TYPES] || names_type (roi, f->type));
+
   /* As floats: 0.9 of a detector that works with floats is less than the double 0.9. */
   return ok && (f->confidence < 0 || !((gfloat) f->confidence < (gfloat) roi->now.min_confidence));
 }
@@ -428,26 +443,58 @@ take_time (GstCfRoi *roi, GstBuffer *in, const GstSegment *segment)
     set_time (roi, sign * (GstClockTimeDiff) MIN (value, G_MAXINT64 / 4)); /* differences must not overflow */
 }
 
+/* Takes the regions of this frame for the last ones. Without any but empty ones, the earlier ones of their types are
+ * over. Returns whether there is any. */
+static gboolean
+take_found (GstCfRoi *roi)
+{
+  GArray *old = roi->last;
+  gboolean has = FALSE;
+
+  for (guint i = 0; i < roi->found->len; i++)
+    has = has || !is_empty (&g_array_index (roi->found, Found, i));
+  if (has) {
+    roi->last = roi->found;
+    roi->found = old;
+    return TRUE;
+  }
+  for (guint i = 0; i < roi->found->len; i++)
+    for (guint j = old->len; j-- > 0;)
+      if (g_array_index (old, Found, j).type == g_array_index (roi->found, Found, i).type)
+        g_array_remove_index (old, j);
+  return FALSE;
+}
+
+/* Returns whether it is not known what moves in this frame, and what moves is to be filtered. */
+static gboolean
+lacks_motion (const GstCfRoi *roi)
+{
+  const GQuark motion = g_quark_from_static_string ("motion");
+
+  if (roi->now.missing != GST_CF_ROI_AUTO || !names_type (roi, motion))
+    return FALSE;
+  for (guint i = 0; i < roi->found->len; i++)
+    if (g_array_index (roi->found, Found, i).type == motion)
+      return FALSE;
+  return TRUE;
+}
+
 /* Appends the rectangles of a detector's regions to those of this frame. Returns FALSE if instead the whole frame is to
  * be filtered. */
 static gboolean
 list_found (GstCfRoi *roi, GstBuffer *in, const GstSegment *segment, const GstVideoInfo *info)
 {
   const gboolean holds = roi->now.hold > 0;
-  gboolean has, known = TRUE;
+  const gboolean lasts = roi->now.missing == GST_CF_ROI_LAST || roi->now.missing == GST_CF_ROI_AUTO;
+  gboolean has, known;
 
   if (!roi->now.meta)
     return TRUE;
   find (roi, in, info);
-  has = roi->found->len > 0;
+  known = !lacks_motion (roi);
+  has = take_found (roi);
   take_time (roi, in, segment);
-  if (has) {
-    GArray *old = roi->last;
-
-    roi->last = roi->found;
-    roi->found = old;
-  }
-  for (guint i = 0; (has || roi->now.missing == GST_CF_ROI_LAST) && i < roi->last->len; i++) {
+  for (guint i = 0; (has || lasts) && i < roi->last->len; i++) {
     const Found *f = &g_array_index (roi->last, Found, i);
     const CfRect rect = rect_of (roi, f->x, f->y, f->width, f->height);
 
@@ -521,56 +568,6 @@ scale_polygons (const GstCfRoi *roi, const CfVideo *video, CfAreaSpec *spec)
   }
 }
 
-/* Returns whether the polygon covers no pixel: its corners lie on a line, or it is traced twice. */
-static gboolean
-is_flat (const GstCfRoi *roi, const CfPolygon *polygon)
-{
-  const CfAreaSpec spec = { .polygon = polygon, .n_polygons = 1 };
-  CfArea *area = cf_area_new (&roi->video, &roi->traits, &spec, NULL);
-  const gboolean flat = area && cf_area_info (area).empty;
-
-  cf_area_unref (area);
-  return flat;
-}
-
-/* Warns of what covers nothing, once after each change of its property: it can hardly be meant, and something that is
- * to be hidden would be open. */
-static void
-warn_of_nothing (GstCfRoi *roi, const CfAreaSpec *spec)
-{
-  const gint width = roi->video.width, height = roi->video.height;
-  const guint fresh = roi->now.fresh;
-  gchar *text = NULL;
-
-  GST_OBJECT_LOCK (roi->element);
-  if (roi->seen == roi->serial)
-    roi->set.fresh = 0;
-  GST_OBJECT_UNLOCK (roi->element);
-  roi->now.fresh = 0;
-  for (guint i = 0; fresh >> GST_CF_ROI_RECTANGLES & 1 && i < roi->n_fixed && !text; i++) {
-    const CfRect r = g_array_index (roi->rects, CfRect, i);
-
-    if (r.x >= width || r.y >= height || r.x + r.width <= 0 || r.y + r.height <= 0)
-      text = g_strdup_printf ("roi: number %u lies outside of the frame of %d x %d pixels, and nothing is filtered "
-                              "there",
-          i + 1, width, height);
-  }
-  for (guint i = 0; fresh >> GST_CF_ROI_POLYGONS & 1 && i < spec->n_polygons && !text; i++)
-    if (is_flat (roi, &spec->polygon[i]))
-      text = g_strdup_printf ("mask-polygons: number %u has no area, and nothing is filtered there", i + 1);
-  if (fresh >> GST_CF_ROI_MASK & 1 && spec->mask && !text) {
-    const CfAreaSpec alone = { .mask = spec->mask };
-    CfArea *area = cf_area_new (&roi->video, &roi->traits, &alone, NULL);
-
-    if (area && cf_area_info (area).empty)
-      text = g_strdup ("mask: the picture is black, and nothing is filtered by it");
-    cf_area_unref (area);
-  }
-  if (text)
-    GST_ELEMENT_WARNING (roi->element, LIBRARY, SETTINGS, ("%s", text), (NULL));
-  g_free (text);
-}
-
 /* Makes the area of the properties alone. */
 static CfArea *
 make_base (GstCfRoi *roi, CfAreaSpec spec, CfStatus *status)
@@ -593,7 +590,7 @@ make_base (GstCfRoi *roi, CfAreaSpec spec, CfStatus *status)
   else
     area = cf_area_new (&roi->video, &roi->traits, &spec, status);
   if (area && roi->now.fresh)
-    warn_of_nothing (roi, &spec);
+    gst_cf_roi_warn_of_nothing (roi, &spec);
   if (spec.polygon)
     g_free ((gpointer) spec.polygon->point);
   g_free ((gpointer) spec.polygon);

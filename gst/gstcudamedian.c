@@ -19,7 +19,8 @@
  *
  * * A #GstVideoRegionOfInterestMeta of type "motion" for each place, around connected cells of 16 x 16 pixels, with a
  *   parameter structure "motion": the `area` of its cells in pixels, and `centroid-x` and `centroid-y`. The properties
- *   for regions of the other elements read it, as in the line below.
+ *   for regions of the other elements read it, as in the line below. Where nothing moves, the frame carries one of
+ *   0 x 0 pixels that says so; where it is not known yet what moves, none.
  * * The element message "cudamedian" when motion starts and when it stops, with `event` ("motion-start" or
  *   "motion-stop"), timestamp, stream-time, running-time and duration, width and height of the frame, the `area` of all
  *   cells in motion, and the array "boxes" of such structures plus x, y, width and height. What ends the stream, or
@@ -28,7 +29,8 @@
  *   overlap the zone. What an event reports has lasted for #GstCudaMedian:min-age frames before.
  *
  * The background begins anew at the start, with new caps, after a flush, and where the CPU takes over from a GPU that
- * has failed. Nothing moves in the frame with which it begins.
+ * has failed. It is not known what moves in the frame with which it begins: filters with roi-type=motion filter all of
+ * it, and no event is posted.
  *
  * ## Example launch lines
  * |[
@@ -97,6 +99,10 @@ describe_box (const CfRegion *r)
 static void
 add_metas (GstBuffer *buffer, const CfRegions *regions)
 {
+  if (regions->n == 0 && !regions->unknown) /* filters that hide what moves need to know that nothing does */
+    gst_video_region_of_interest_meta_add_param (
+        gst_buffer_add_video_region_of_interest_meta (buffer, "motion", 0, 0, 0, 0),
+        describe_place (&(CfRegion) { 0 }));
   for (unsigned i = 0; i < regions->n; i++) {
     const CfRegion *r = &regions->region[i];
     GstVideoRegionOfInterestMeta *meta = gst_buffer_add_video_region_of_interest_meta (buffer, "motion", (guint) r->x,

@@ -70,7 +70,7 @@ table () {
 
   effect hide 'Hides ROI=left,top,width,height of the environment, in fractions of the frame: its middle.' \
     cudaconvolve preset=fill "roi=${ROI:-0.25,0.25,0.5,0.5}"
-  effect hide-motion 'Hides whatever moves from the second frame on, for cameras that stand still.' \
+  effect hide-motion 'Hides whatever moves, and all of the first frame, for cameras that stand still.' \
     cudamedian temporal-method=running motion-meta=true '!' \
     cudaconvolve preset=fill roi-meta=true roi-type=motion roi-grow=10
 

@@ -109,8 +109,9 @@ cf_running_frame (CfPlan *plan)
     r->carry %= ONE;
   } else
     r->carry = 0;
+  r->compares = r->begun && plan->common.apply_to != CF_APPLY_CHROMA; /* without luma no pixel moves */
   r->begun = true;
-  r->fresh = p->motion_meta && plan->common.apply_to != CF_APPLY_CHROMA; /* without luma no pixel moves */
+  r->fresh = p->motion_meta && plan->common.apply_to != CF_APPLY_CHROMA;
   return frame;
 }
 
@@ -298,5 +299,5 @@ cf_running_regions (CfPlan *plan, const uint16_t *count, CfRegions *regions)
       r->region[i].centroid_y /= r->region[i].area;
     }
   }
-  *regions = (CfRegions) { .n = r->n_regions, .region = r->region };
+  *regions = (CfRegions) { .n = r->n_regions, .region = r->region, .unknown = !r->compares };
 }

@@ -52,6 +52,7 @@ CF_BEGIN_DECLS
 typedef struct {
   uint64_t carry; /* the fraction of a(t), 24 bits */
   bool begun;
+  bool compares; /* the last frame was compared with earlier ones */
   CfApplyTo apply_to;
 
   int width, height;    /* of the frame */

@@ -31,7 +31,7 @@ typedef struct {
   gboolean covered[HEIGHT][MOST_WIDTH];
 } Frame;
 
-typedef enum { PASS, LAST, ALL } Missing;
+typedef enum { PASS, LAST, ALL, AUTO } Missing;
 
 typedef struct {
   GRand *rand;
@@ -66,7 +66,8 @@ typedef struct {
   gboolean lost;
 } Held;
 
-static const gchar *const types[] = { "face", "car", "motion" };
+#define MOTION 2
+static const gchar *const types[] = { "face", "car", [MOTION] = "motion" };
 
 static gint
 any (Stream *s, gint below)
@@ -127,12 +128,18 @@ forget (Stream *s)
   g_array_set_size (s->held, 0);
 }
 
-/* Covers the detector's regions. Returns FALSE if the whole frame is to be filtered. */
+/* Covers the detector's regions. `empty`: bits of the types that have an empty region. Returns FALSE if the whole frame
+ * is to be filtered. */
 static gboolean
-cover_found (Stream *s, Frame *f, const Region *found, guint n, GstClockTime pts)
+cover_found (Stream *s, Frame *f, const Region *found, guint n, guint empty, GstClockTime pts)
 {
   const gboolean holds = s->hold > 0;
-  gboolean known = TRUE;
+  guint said = empty, kept = 0;
+  gboolean known;
+
+  for (guint i = 0; i < n; i++)
+    said |= 1u << found[i].type;
+  known = s->missing != AUTO || !(s->types >> MOTION & 1) || said >> MOTION & 1;
 
   if (GST_CLOCK_TIME_IS_VALID (pts)) {
     const GstClockTimeDiff old = s->time;
@@ -147,11 +154,16 @@ cover_found (Stream *s, Frame *f, const Region *found, guint n, GstClockTime pts
     memcpy (s->last, found, n * sizeof *found);
     s->n_last = n;
     s->last_width = f->width;
+  } else {
+    for (guint i = 0; i < s->n_last; i++)
+      if (!(empty >> s->last[i].type & 1))
+        s->last[kept++] = s->last[i];
+    s->n_last = kept;
   }
   for (guint i = 0; i < s->n_last; i++) {
     const Held now = { grown (&s->last[i].rect, s->grow, s->last_width, f->width), s->time, FALSE };
 
-    if ((n == 0 && s->missing != LAST) || !is_wanted (s, &s->last[i]))
+    if ((n == 0 && s->missing != LAST && s->missing != AUTO) || !is_wanted (s, &s->last[i]))
       continue;
     cover (f, &now.rect);
     known = known && !s->last[i].lost;
@@ -172,13 +184,13 @@ cover_found (Stream *s, Frame *f, const Region *found, guint n, GstClockTime pts
 }
 
 static void
-cover_frame (Stream *s, Frame *f, const Region *found, guint n, GstClockTime pts)
+cover_frame (Stream *s, Frame *f, const Region *found, guint n, guint empty, GstClockTime pts)
 {
   gboolean whole = !s->meta && s->n_fixed == 0;
 
   if (!s->meta)
     forget (s);
-  else if (!cover_found (s, f, found, n, pts))
+  else if (!cover_found (s, f, found, n, empty, pts))
     whole = TRUE;
   for (guint i = 0; i < s->n_fixed; i++) {
     const Rect r = grown (&s->fixed[i], s->grow, s->fixed_width, f->width);
@@ -199,6 +211,7 @@ push_frame (Stream *s)
   const guint n = any (s, 3) ? 0 : 1 + (guint) any (s, MOST);
   GstClockTime pts = GST_CLOCK_TIME_NONE;
   Region found[MOST];
+  guint empty = 0;
   GstVideoInfo info;
   GstBuffer *in;
   GstMapInfo map;
@@ -224,13 +237,18 @@ push_frame (Stream *s)
       gst_video_region_of_interest_meta_add_param (meta,
           gst_structure_new ("detection", "confidence", G_TYPE_DOUBLE, r->confidence, NULL));
   }
+  for (guint i = 0; i < G_N_ELEMENTS (types); i++)
+    if (any (s, 3) == 0) {
+      gst_buffer_add_video_region_of_interest_meta (in, types[i], (guint) any (s, 40), 0, 0, 0);
+      empty |= 1u << i;
+    }
   if (any (s, 50) == 0) /* the source begins anew, without a flush */
     s->pts = (GstClockTime) any (s, 1000) * GST_MSECOND;
   if (any (s, 8))
     pts = s->pts += (any (s, 40) ? 40 : 1000) * GST_MSECOND;
   GST_BUFFER_PTS (in) = pts;
   GST_BUFFER_OFFSET (in) = f->number;
-  cover_frame (s, f, found, n, pts);
+  cover_frame (s, f, found, n, empty, pts);
   g_queue_push_tail (&s->frames, f);
   push_ok (s->h, in);
 }
@@ -345,7 +363,7 @@ set_types (Stream *s)
 static void
 set_any (Stream *s)
 {
-  static const gchar *const missing[] = { "pass", "last", "all" };
+  static const gchar *const missing[] = { "pass", "last", "all", "auto" };
   GstElement *e = s->h->element;
 
   switch (any (s, 9)) {
@@ -359,7 +377,7 @@ set_any (Stream *s)
       g_object_set (e, "roi-invert", s->invert = any (s, 3) == 0, NULL);
       break;
     case 3:
-      set_value (e, "roi-missing", missing[s->missing = (Missing) any (s, 3)]);
+      set_value (e, "roi-missing", missing[s->missing = (Missing) any (s, 4)]);
       break;
     case 4:
       g_object_set (e, "roi-hold", s->hold = 40 * any (s, 9), NULL);
@@ -381,7 +399,7 @@ set_any (Stream *s)
 GST_START_TEST (rules_hold)
 {
   static const gchar *const depths[] = { "1", "2", "5" };
-  Stream s = { .rand = g_rand_new_with_seed ((guint32) __i__), .width = MOST_WIDTH, .enabled = TRUE, .missing = LAST };
+  Stream s = { .rand = g_rand_new_with_seed ((guint32) __i__), .width = MOST_WIDTH, .enabled = TRUE, .missing = AUTO };
   GstElement *element = new_convolve ("preset", "fill", "fill-color", "0xff000000", "frames-in-flight",
       depths[__i__ % 3], NULL);
   GstMessage *message;

@@ -63,16 +63,33 @@ push_at (GstHarness *h, guint number, GstBuffer *in)
 
 /* ---- what is reported ----------------------------------------------------- */
 
+/* Counts the boxes, or the empty ones, which say that nothing moves. */
 static guint
-n_boxes (GstBuffer *buffer)
+count_metas (GstBuffer *buffer, gboolean empty)
 {
   gpointer state = NULL;
   guint n = 0;
   GstMeta *meta;
 
-  while ((meta = gst_buffer_iterate_meta_filtered (buffer, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE)))
-    n += ((GstVideoRegionOfInterestMeta *) meta)->roi_type == g_quark_from_string ("motion");
+  while ((meta = gst_buffer_iterate_meta_filtered (buffer, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE))) {
+    const GstVideoRegionOfInterestMeta *r = (const GstVideoRegionOfInterestMeta *) meta;
+
+    n += r->roi_type == g_quark_from_string ("motion") && (r->w == 0 && r->h == 0) == empty;
+  }
   return n;
+}
+
+static guint
+n_boxes (GstBuffer *buffer)
+{
+  return count_metas (buffer, FALSE);
+}
+
+/* Fails unless the frame says that nothing moves, or says nothing. */
+static void
+expect_still (GstBuffer *buffer, gboolean says)
+{
+  fail_unless_equals_int (count_metas (buffer, TRUE), says ? 1 : 0);
 }
 
 /* Fails unless the frame has exactly this box, or none. */
@@ -201,6 +218,7 @@ GST_START_TEST (start_and_stop)
     out = push_at (h, n, in);
     assert_same (&info, out, copy);
     expect_box (out, held ? &square : NULL, formats[__i__]);
+    expect_still (out, n > 0 && !held); /* the first frame is compared with nothing */
     if (n == 4)
       expect_event (element, "motion-start", n, 1);
     else if (n == 10)
@@ -369,6 +387,7 @@ GST_START_TEST (begins_anew)
     GST_BUFFER_FLAG_SET (in, GST_BUFFER_FLAG_DISCONT);
   out = push_at (h, 2, in);
   expect_box (out, change == DISCONT ? &square : NULL, "what was there before");
+  expect_still (out, FALSE);
   gst_buffer_unref (out);
   if (change != DISCONT)
     expect_event (element, "motion-stop", 2, 0);
@@ -410,7 +429,8 @@ GST_END_TEST
 
 /* ---- in pipelines --------------------------------------------------------------- */
 
-/* cudaconvolve covers what moves. On the GPU also with the frames in its memory. */
+/* cudaconvolve covers what moves, all of the first frame, of which that is not known, and nothing any more when it has
+ * gone. On the GPU also with the frames in its memory. */
 GST_START_TEST (hides_what_moves)
 {
   const gboolean in_cuda_memory = __i__ == 1;
@@ -427,8 +447,9 @@ GST_START_TEST (hides_what_moves)
       in_cuda_memory ? " ! cudadownload" : "");
   h = parse_harness (line);
   set_caps (h, video_caps ("NV12", WIDTH, HEIGHT, NULL), &info);
-  for (guint n = 0; n < 40; n++) {
-    const Rect object = { (gint) (3 * n), 40, 20, 30 };
+  for (guint n = 0; n < 60; n++) {
+    const gboolean gone = n >= 40;
+    const Rect object = { gone ? WIDTH : (gint) (3 * n), 40, 20, 30 };
     GstBuffer *out = push_at (h, n, new_frame (&info, 60, n ? &object : &nowhere, 220, 4));
     guint bright = 0, black = 0;
     GstVideoFrame f;
@@ -442,10 +463,11 @@ GST_START_TEST (hides_what_moves)
     gst_video_frame_unmap (&f);
     gst_buffer_unref (out);
     /* A cell of which less than an eighth is covered is not active: up to 31 pixels of a cell at the object's edge. */
-    fail_unless (bright <= 4 * 31 && (black > 500) == (n > 0) && black < 70 * HEIGHT, "frame %u: %u bright, %u black",
-        n, bright, black);
+    fail_unless (bright <= 4 * 31 && (n ? (gone || black > 500) && black < 70 * HEIGHT : black == WIDTH * HEIGHT),
+        "frame %u: %u bright, %u black", n, bright, black);
+    fail_unless (n < 51 || black == 0, "frame %u: %u black, where nothing moves", n, black); /* motion-hold is 10 */
   }
-  fail_unless_equals_uint64 (stat_of (child_of (h, "m"), on_gpu () ? "frames-gpu" : "frames-cpu"), 40);
+  fail_unless_equals_uint64 (stat_of (child_of (h, "m"), on_gpu () ? "frames-gpu" : "frames-cpu"), 60);
   free_harness (h);
   g_free (line);
 }

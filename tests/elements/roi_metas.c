@@ -239,6 +239,42 @@ GST_START_TEST (missing)
 }
 GST_END_TEST
 
+/* An empty region ends what stays of its type, and nothing else. With roi-type=motion a frame says what moves, or that
+ * nothing does, or the whole frame is filtered. */
+GST_START_TEST (empty_regions)
+{
+  Fixture f;
+
+  open_fixture (&f);
+  expect_value (f.element, "roi-missing", "auto");
+  set_value (f.element, "roi-meta", "true");
+  expect (&f, with (gst_buffer_new (), "motion", 0, 0, 0, 0, -1), "none");
+  expect (&f, with (with (gst_buffer_new (), "motion", 1, 1, 2, 2, -1), "face", 8, 1, 2, 2, -1), "1,1,2,2 8,1,2,2");
+  expect (&f, gst_buffer_new (), "1,1,2,2 8,1,2,2");
+  expect (&f, with (gst_buffer_new (), "motion", 5, 5, 0, 2, -1), "8,1,2,2");
+  expect (&f, gst_buffer_new (), "8,1,2,2");
+  expect (&f, with (gst_buffer_new (), "face", 0, 0, 0, 0, -1), "none");
+  set_value (f.element, "roi-type", "face,motion");
+  expect (&f, gst_buffer_new (), "all");
+  expect (&f, with (gst_buffer_new (), "face", 8, 1, 2, 2, -1), "all");
+  expect (&f, with (gst_buffer_new (), "motion", 0, 0, 0, 0, -1), "8,1,2,2");
+  expect (&f, with (gst_buffer_new (), "motion", 1, 1, 2, 2, -1), "1,1,2,2");
+  set_value (f.element, "roi-invert", "true");
+  expect (&f, gst_buffer_new (), "all");
+  set_value (f.element, "roi-invert", "false");
+  set_value (f.element, "roi-missing", "last");
+  expect (&f, gst_buffer_new (), "1,1,2,2");
+  set_value (f.element, "roi-missing", "all");
+  expect (&f, with (gst_buffer_new (), "motion", 0, 0, 0, 0, -1), "all");
+  set_value (f.element, "roi-missing", "auto");
+  set_value (f.element, "roi-hold", "100");
+  expect (&f, with (at (0), "motion", 1, 1, 2, 2, -1), "1,1,2,2");
+  expect (&f, with (at (100), "motion", 0, 0, 0, 0, -1), "1,1,2,2");
+  expect (&f, with (at (101), "motion", 0, 0, 0, 0, -1), "none");
+  close_fixture (&f);
+}
+GST_END_TEST
+
 GST_START_TEST (held)
 {
   Fixture f;
@@ -470,6 +506,7 @@ add_meta_tests (TCase *tests)
   tcase_add_test (tests, cropped);
   tcase_add_loop_test (tests, panned, 0, 2);
   tcase_add_test (tests, missing);
+  tcase_add_test (tests, empty_regions);
   tcase_add_test (tests, held);
   tcase_add_test (tests, held_while_time_jumps);
   tcase_add_test (tests, held_too_many);

@@ -96,8 +96,9 @@ def rois(buffer: Gst.Buffer, type: str | None = None) -> list[Roi]:
 
 def motion(buffer: Gst.Buffer) -> list[Roi]:
     """Returns where something moves in a frame: the regions of type "motion", which `cudamedian motion-meta=true`
-    attaches. The list is empty where nothing moves."""
-    return rois(buffer, 'motion')
+    attaches. The list is empty where nothing moves (the frame then carries one of 0 x 0 pixels, which is left out), and
+    where that is not known yet."""
+    return [roi for roi in rois(buffer, 'motion') if roi.box.width]
 
 
 def regions(buffer: Gst.Buffer) -> list[Region]:
