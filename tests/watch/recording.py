@@ -397,6 +397,8 @@ def unmounted(folder):
             expect(os.system(line) == 0, line)
             watch.ask(on)
             failed = watch.wait('recording-failed', 'door')
+            if 'Could not open' in failed['reason']:  # the disk went between the look at it and the opening of a file
+                failed = watch.wait('recording-failed', 'door')
             expect(f'nothing is mounted at {disk} any more' in failed['reason'] and failed['retry_ms'] > 0, failed)
             expect(not os.listdir(disk), 'the recording went into the place of the disk')
             expect(os.system(mount) == 0, mount)
