@@ -12,10 +12,13 @@
 #include "secrets.h"
 
 #include <errno.h>
+#include <linux/tcp.h> /* that of the C library lacks the number of bytes */
 #include <mosquitto.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #define MAX_QUEUED 10000
@@ -24,6 +27,7 @@
 #define ANSWERS_WITHIN 10 /* s, for the broker to accept a connection */
 #define FIRST_DELAY 1000  /* ms */
 #define LAST_DELAY 30000
+#define MAX_UNASKED (1 << 20) /* bytes that a broker may send without an answer in them */
 #define END_WITHIN (2 * G_USEC_PER_SEC)
 
 typedef struct {
@@ -47,7 +51,7 @@ static struct {
 
   /* Of the thread. */
   GQueue sent; /* not acknowledged */
-  gboolean accepted, refused;
+  gboolean accepted, refused, answered;
   char *why;
 } mqtt;
 
@@ -112,6 +116,7 @@ on_connect (struct mosquitto *client, void *data, int code)
 {
   (void) client;
   (void) data;
+  mqtt.answered = TRUE;
   mqtt.accepted = code == 0;
   mqtt.refused = code != 0;
   if (code) {
@@ -125,6 +130,7 @@ on_published (struct mosquitto *client, void *data, int id)
 {
   (void) client;
   (void) data;
+  mqtt.answered = TRUE;
   for (GList *l = mqtt.sent.head; l; l = l->next) {
     Item *item = l->data;
 
@@ -134,6 +140,38 @@ on_published (struct mosquitto *client, void *data, int id)
     g_queue_delete_link (&mqtt.sent, l);
     return;
   }
+}
+
+/* An idle broker answers pings only, for which there is no other callback. */
+static void
+on_log (struct mosquitto *client, void *data, int level, const char *text)
+{
+  (void) client;
+  (void) data;
+  (void) level;
+  mqtt.answered |= strstr (text, "received PINGRESP") != NULL;
+}
+
+/* Breaks a connection over which comes more than answers to what was sent: libmosquitto collects a message of any size,
+ * and there is no subscription to any. Returns libmosquitto's status. */
+static int
+check_amount (struct mosquitto *client, guint64 *before)
+{
+  struct tcp_info info = { 0 };
+  socklen_t n = sizeof info;
+
+  if (getsockopt (mosquitto_socket (client), IPPROTO_TCP, TCP_INFO, &info, &n))
+    return MOSQ_ERR_SUCCESS; /* it is closed; the next call reports why */
+  if (mqtt.answered)
+    *before = info.tcpi_bytes_received;
+  mqtt.answered = FALSE;
+  if (info.tcpi_bytes_received - *before <= MAX_UNASKED)
+    return MOSQ_ERR_SUCCESS;
+  mqtt.accepted = FALSE; /* the next attempts come less and less often */
+  mqtt.refused = TRUE;
+  g_free (mqtt.why);
+  mqtt.why = g_strdup ("it sends what it was not asked for");
+  return MOSQ_ERR_PROTOCOL;
 }
 
 static void
@@ -155,6 +193,7 @@ make_client (void)
     return NULL;
   mosquitto_connect_callback_set (client, on_connect);
   mosquitto_publish_callback_set (client, on_published);
+  mosquitto_log_callback_set (client, on_log);
   mosquitto_will_set (client, topic, 7, "offline", 1, TRUE);
   if ((user && mosquitto_username_pw_set (client, user, password)) ||
       (mqtt.tls && mosquitto_tls_set (client, mqtt.ca, mqtt.ca ? NULL : "/etc/ssl/certs", NULL, NULL, NULL))) {
@@ -230,6 +269,7 @@ serve (struct mosquitto *client)
 {
   gint64 deadline = g_get_monotonic_time () + ANSWERS_WITHIN * G_USEC_PER_SEC;
   gboolean known = FALSE;
+  guint64 before = 0; /* bytes up to the last answer */
   int status = MOSQ_ERR_SUCCESS;
 
   while (status == MOSQ_ERR_SUCCESS && !mqtt.refused && !may_end ()) {
@@ -246,6 +286,8 @@ serve (struct mosquitto *client)
       wait_for (client, is_ending () ? 100 : 1000);
       status = mosquitto_loop_read (client, 1);
     }
+    if (status == MOSQ_ERR_SUCCESS)
+      status = check_amount (client, &before);
     if (status == MOSQ_ERR_SUCCESS && mosquitto_want_write (client))
       status = mosquitto_loop_write (client, 1);
     if (status == MOSQ_ERR_SUCCESS)

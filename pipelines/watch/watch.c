@@ -7,6 +7,7 @@
 #include "client.h"
 #include "events.h"
 #include "gpu.h"
+#include "rtsp.h"
 #include "secrets.h"
 
 #include <string.h>
@@ -246,4 +247,5 @@ watch_tick (Watch *watch)
   for (guint i = 0; i < watch->leaving->len; i++)
     camera_tick (watch->leaving->pdata[i]);
   free_gone (watch);
+  rtsp_check ();
 }
