@@ -60,12 +60,12 @@ on_compressed (GstPad *pad, GstPadProbeInfo *info, gpointer data)
   gboolean larger = FALSE;
   Run *run = data;
 
-  (void) pad;
   if (info->type & GST_PAD_PROBE_TYPE_BUFFER) {
     GstMapInfo map;
 
     if (gst_buffer_map (GST_PAD_PROBE_INFO_BUFFER (info), &map, GST_MAP_READ)) {
       larger = parts_find_larger (map.data, map.size, CF_MAX_SIZE, &width, &height);
+      run_note_exif (run, pad, map.data, map.size);
       gst_buffer_unmap (GST_PAD_PROBE_INFO_BUFFER (info), &map);
     }
   } else if (GST_EVENT_TYPE (GST_PAD_PROBE_INFO_EVENT (info)) == GST_EVENT_CAPS) {

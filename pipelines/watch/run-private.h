@@ -25,10 +25,13 @@ struct Run {
   RunQueue input, encode; /* encode.queue NULL: nothing is encoded */
   GstBus *bus;
   int gpu;
+  GstStructure *size; /* of the filter's next frame, where it is another; of the thread behind the filter */
 
   /* The frames' running times; of the source's thread. */
   GstClockTime stamped; /* the last one, NONE: there was none */
   GstClockTime shift;   /* what is added to the source's own */
+  gboolean turned;      /* they lie on their side */
+  const char *exif;     /* how, as the last JPEG says; NULL: it does not */
   guint standing;       /* so many frames in a row had one that was not later than the last one */
 
   /* Written by streaming threads. */
@@ -67,6 +70,11 @@ char *run_fit_encoder (Run *run, int width, int height);
 void run_drain_encoder (Run *run);
 /* A probe of the line's first pad. */
 GstPadProbeReturn run_on_input (GstPad *pad, GstPadProbeInfo *info, gpointer run);
+/* Has the pictures from this pad, which is linked to the line's first one, turned upright where they say that they are
+ * not. */
+void run_turn_pictures (Run *run, GstPad *pad);
+/* Sends a decoder what the EXIF of a JPEG that comes to its pad says about its sides. */
+void run_note_exif (Run *run, GstPad *pad, const guint8 *data, gsize size);
 /* Counts what the queue drops. */
 void run_count_queue (RunQueue *queue);
 /* Has the source started again each time its stream has ended, when it is time for the next picture. */

@@ -119,14 +119,14 @@ note_caps (Run *run, GstEvent *event)
   atomic_store (&run->height, GST_VIDEO_INFO_HEIGHT (&info));
   if (run->encoder && (unfit = run_fit_encoder (run, GST_VIDEO_INFO_WIDTH (&info), GST_VIDEO_INFO_HEIGHT (&info))))
     post (run, gst_structure_new (RUN_UNFIT, "reason", G_TYPE_STRING, unfit, NULL));
-  post (run,
-      gst_structure_new (RUN_SIZE, "width", G_TYPE_INT, GST_VIDEO_INFO_WIDTH (&info), "height", G_TYPE_INT,
-          GST_VIDEO_INFO_HEIGHT (&info), "format", G_TYPE_STRING,
-          gst_video_format_to_string (GST_VIDEO_INFO_FORMAT (&info)), "rate", GST_TYPE_FRACTION,
-          GST_VIDEO_INFO_FPS_N (&info), GST_VIDEO_INFO_FPS_D (&info), NULL));
+  gst_clear_structure (&run->size);
+  run->size = gst_structure_new (RUN_SIZE, "width", G_TYPE_INT, GST_VIDEO_INFO_WIDTH (&info), "height", G_TYPE_INT,
+      GST_VIDEO_INFO_HEIGHT (&info), "format", G_TYPE_STRING,
+      gst_video_format_to_string (GST_VIDEO_INFO_FORMAT (&info)), "rate", GST_TYPE_FRACTION,
+      GST_VIDEO_INFO_FPS_N (&info), GST_VIDEO_INFO_FPS_D (&info), NULL);
 }
 
-/* Sees what leaves the filter. */
+/* Sees what leaves the filter. A size counts with its first frame: turned pictures have another one before. */
 static GstPadProbeReturn
 on_output (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
@@ -138,6 +138,8 @@ on_output (GstPad *pad, GstPadProbeInfo *info, gpointer data)
     return GST_PAD_PROBE_OK;
   }
   atomic_store (&run->last_frame, g_get_monotonic_time ());
+  if (run->size)
+    post (run, g_steal_pointer (&run->size));
   if (atomic_fetch_add (&run->frames, 1) == 0)
     post (run, gst_structure_new_empty (RUN_FIRST_FRAME));
   if (atomic_load (&run->wants_shot))
@@ -234,9 +236,11 @@ on_pad (GstElement *decoder, GstPad *pad, gpointer data)
   if (!caps)
     caps = gst_pad_query_caps (pad, NULL);
   if (gst_caps_get_size (caps) > 0 && !gst_pad_is_linked (sink) &&
-      g_str_has_prefix (gst_structure_get_name (gst_caps_get_structure (caps, 0)), "video/x-raw") &&
-      GST_PAD_LINK_FAILED (gst_pad_link (pad, sink)))
-    GST_ELEMENT_ERROR (run->pipeline, STREAM, FORMAT, ("The pictures have a format that nothing here takes"), (NULL));
+      g_str_has_prefix (gst_structure_get_name (gst_caps_get_structure (caps, 0)), "video/x-raw")) {
+    run_turn_pictures (run, pad);
+    if (GST_PAD_LINK_FAILED (gst_pad_link (pad, sink)))
+      GST_ELEMENT_ERROR (run->pipeline, STREAM, FORMAT, ("The pictures have a format that nothing here takes"), (NULL));
+  }
   gst_caps_unref (caps);
   gst_object_unref (sink);
 }
@@ -505,6 +509,7 @@ run_unref (Run *run)
   if (!g_atomic_ref_count_dec (&run->count))
     return;
   gst_clear_object (&run->bus);
+  gst_clear_structure (&run->size);
   gst_object_unref (run->pipeline); /* its state is NULL */
   camera_settings_unref (run->settings);
   g_mutex_clear (&run->lock);

@@ -10,6 +10,7 @@ import shutil
 import signal
 import socket
 import stat
+import struct
 import subprocess
 import sys
 import time
@@ -21,7 +22,8 @@ try:
 except ImportError:
     yaml = None
 
-from harness import PROGRAM, ROOT, SECONDS, STAND_IN, Skip, Watch, Web, expect, main, parse, plugins_but, run, talk
+from harness import (PROGRAM, ROOT, SECONDS, STAND_IN, Skip, Watch, Web, expect, main, need, parse, plugins_but,
+                     run, talk)
 
 SMALL = {'width': 64, 'height': 48, 'rate': 10}
 FILTER = 'cudamedian kernel-size=3 ! cudaconvolve name=blur preset=gauss'
@@ -222,6 +224,52 @@ def snapshots(folder):
         parts = [name for name in os.listdir(folder) if name.endswith('.part')]
         expect(parts == ['a.jpg.part'] and os.path.getsize(rest) == 4, parts)
         watch.end()
+
+
+def gray(path):
+    """Returns the samples of a picture."""
+    return subprocess.run(['gst-launch-1.0', '-q', 'filesrc', f'location={path}', '!', 'pngdec', '!', 'videoconvert',
+                           '!', 'video/x-raw,format=GRAY8', '!', 'fdsink'], check=True, capture_output=True,
+                          timeout=SECONDS).stdout
+
+
+def turned(folder):
+    """Pictures that say that they lie on their side are upright: a file with a display matrix, a JPEG with EXIF."""
+    need('gst-launch-1.0')
+    raw = os.path.join(folder, 'raw')
+    with open(raw, 'wb') as file:  # the left half is white: the upper one, turned to the right
+        file.write((bytes([235]) * 32 + bytes([16]) * 32) * 48 * 20)
+    begin = ['gst-launch-1.0', '-q', 'filesrc', f'location={raw}', '!', 'rawvideoparse', 'format=gray8', 'width=64',
+             'height=48', 'framerate=10/1', '!', 'videoconvert', '!', 'video/x-raw,format=I420', '!']
+    encode = next((name for name in ('x264enc', 'openh264enc') if not subprocess.run(
+        ['gst-inspect-1.0', '--exists', name], check=False).returncode), None)
+    if not encode:
+        raise Skip('there is no encoder for H.264')
+    subprocess.run([*begin, encode, '!', 'h264parse', '!', 'mp4mux', '!', 'filesink', f'location={folder}/clip.mp4'],
+                   check=True, timeout=SECONDS)
+    with open(os.path.join(folder, 'clip.mp4'), 'r+b') as file:
+        file.seek(file.read().index(b'tkhd') + 4 + 40)
+        file.write(struct.pack('>9i', 0, 1 << 16, 0, -1 << 16, 0, 0, 48 << 16, 0, 1 << 30))
+    subprocess.run([*begin, 'identity', 'eos-after=2', '!', 'jpegenc', '!', 'filesink', f'location={folder}/a.jpg'],
+                   check=True, timeout=SECONDS)
+    with open(os.path.join(folder, 'a.jpg'), 'rb') as file:
+        jpeg = file.read()
+    # An APP1 with the one entry "orientation", 6: the first row is the right side.
+    exif = b'Exif\0\0MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x06\0\0\0\0\0\0'
+    with open(os.path.join(folder, 'a.jpg'), 'wb') as file:
+        file.write(jpeg[:2] + b'\xff\xe1' + (len(exif) + 2).to_bytes(2, 'big') + exif + jpeg[2:])
+    cameras = {'clip': {'source': 'clip.mp4', 'loop': True, 'filter': 'cudaconvolve preset=gauss roi=0,0,1,0.1'},
+               'still': {'source': 'a.jpg', 'loop': True}, 'flat': small()}
+    with Watch({'cameras': cameras}, folder) as watch:
+        for name in cameras:
+            started = watch.wait('started', name, after={'seq': 0})
+            expect((started['width'], started['height']) == ((64, 48) if name == 'flat' else (48, 64)), started)
+        watch.ask('snapshot clip clip.png')
+        watch.end()
+        expect(not any(event['type'] == 'size' for event in watch.events), 'a size that no frame has')
+    samples = gray(os.path.join(folder, 'clip.png'))
+    means = [sum(samples[row * 48:(row + 16) * 48]) / 16 / 48 for row in (8, 40)]
+    expect(means[0] > 200 and means[1] < 40, means)
 
 
 def lines(folder):
@@ -592,5 +640,5 @@ def deaf(folder):
 
 
 if __name__ == '__main__':
-    sys.exit(main(begins, properties, refusals, wrong_values, changes, snapshots, lines, sockets, metrics, secrets,
-                  parts_of_secrets, documents, deployment, gpus, terminal, signals, exits, manager, deaf))
+    sys.exit(main(begins, properties, refusals, wrong_values, changes, snapshots, turned, lines, sockets, metrics,
+                  secrets, parts_of_secrets, documents, deployment, gpus, terminal, signals, exits, manager, deaf))
