@@ -2,9 +2,13 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Copyright (C) 2026 the gst-cuda-filters authors
 """cf-watch: what was hidden by command stays hidden: over losses, reloads, pictures of other formats and sizes, and
-masks whose files come and go. Each picture has a bright secret, which no snapshot may show. See harness.py."""
+masks whose files come and go. Each picture has a bright secret, which no snapshot and no recording may show.
+CF_WATCH_STEPS=N has the model take so many steps, with CF_WATCH_SEED=N. See harness.py."""
 import functools
+import glob
+import math
 import os
+import random
 import struct
 import subprocess
 import sys
@@ -12,8 +16,10 @@ import tempfile
 import threading
 import zlib
 
-from harness import SECONDS, Watch, Web, expect, main, need
+from harness import SECONDS, Skip, Watch, Web, expect, main, need
 
+STEPS = int(os.environ.get('CF_WATCH_STEPS', '60'))
+SEED = int(os.environ.get('CF_WATCH_SEED', '1'))
 LARGE, SMALL = (128, 96), (64, 48)
 DARK, BRIGHT = 60, 230
 FILL = 'cudaconvolve name=hide preset=fill fill-color=0xff000000 roi=0,0,2,2'
@@ -240,5 +246,152 @@ def reload(folder):
             watch.end()
 
 
+class Model:
+    """What must be hidden: `covers` has the parts that each property covers, in fractions of the frame. Any command may
+    come at any time, but one of the properties always covers the secret."""
+    SIZES = (64, 48), (32, 24), (96, 72)
+    LINE = f'cudamedian kernel-size=1 apply-to=luma ! {FILL}'
+
+    def __init__(self, folder, camera, watch):
+        self.folder, self.camera, self.watch = folder, camera, watch
+        self.dice = random.Random(SEED)
+        self.size, self.timeout, self.closed = self.SIZES[0], 11, False
+        self.covers = {'roi': None, 'mask-polygons': None, 'mask': None}
+        self.mask, self.away = None, set()
+        for name in ('m0.png', 'm1.png'):
+            with open(os.path.join(folder, name), 'wb') as file:
+                file.write(png([bytes(value == BRIGHT and 255 for value in row)
+                                for row in pixels(LARGE, (0.375, 0.375, 0.875, 0.875))]))
+        self.set('roi', *self.part(True))
+
+    def part(self, covers):
+        """Returns a part, and how `roi` has it: in fractions, or in pixels of the present size."""
+        low, high = ((30, 50), (75, 95)) if covers else ((25, 30), (32, 45))
+        part = [self.dice.randint(*low) / 100, self.dice.randint(*low) / 100,
+                self.dice.randint(*high) / 100, self.dice.randint(*high) / 100]
+        if self.dice.random() < 0.5:
+            left, top, right, bottom = part
+            return part, f'{left},{top},{right - left:.3f},{bottom - top:.3f}'
+        width, height = self.size
+        left, top = math.floor(part[0] * width), math.floor(part[1] * height)
+        right, bottom = math.ceil(part[2] * width), math.ceil(part[3] * height)
+        return [left / width, top / height, right / width, bottom / height], \
+            f'{left},{top},{right - left},{bottom - top}'
+
+    def set(self, name, part, value):
+        self.watch.ask(f'set door hide.{name} {value}')
+        self.covers[name] = part
+
+    def needed(self, name):
+        """Returns whether nothing else covers the secret."""
+        def is_cover(part):
+            return part and part[0] <= AT[0] and part[1] <= AT[1] and part[2] >= AT[2] and part[3] >= AT[3]
+        return not any(is_cover(part) for other, part in self.covers.items() if other != name)
+
+    def roi(self):
+        self.set('roi', *self.part(self.needed('roi') or self.dice.random() < 0.5))
+
+    def polygons(self):
+        part, _ = self.part(self.needed('mask-polygons') or self.dice.random() < 0.5)
+        left, top, right, bottom = part
+        self.set('mask-polygons', part, f'{left},{top} {right},{top} {right},{bottom} {left},{bottom}')
+
+    def masks(self):
+        name = self.dice.choice(('m0.png', 'm1.png'))
+        if name in self.away:
+            if self.mask and not self.closed:  # the mask before it stays, also if it is the same
+                self.watch.ask(f'set door hide.mask {self.folder}/{name}', ok=name == self.mask)
+            return
+        self.set('mask', [0.42, 0.42, 0.83, 0.83], f'{self.folder}/{name}')  # without the soft edges
+        self.mask, self.closed = name, False
+
+    def files(self):
+        name = self.dice.choice(('m0.png', 'm1.png'))
+        path = os.path.join(self.folder, name)
+        if name not in self.away:
+            os.rename(path, path + '.away')
+            self.away.add(name)
+            return
+        os.rename(path + '.away', path)
+        self.away.remove(name)
+        if self.closed and name == self.mask:
+            self.watch.wait('settings-applied', 'door')
+            self.closed = False
+
+    def sizes(self):
+        size = self.dice.choice(self.SIZES)
+        if size != self.size:
+            self.camera.show(size)
+            self.watch.wait('size', 'door')
+        self.size = size
+
+    def built_anew(self, command):
+        self.watch.ask(command)
+        self.watch.wait('back', 'door')
+        self.closed = self.mask in self.away or self.closed
+
+    def restart(self):
+        self.built_anew('restart door')
+
+    def loss(self):
+        self.camera.cut()
+        self.watch.wait('lost', 'door')
+        self.restart()
+
+    def reload(self):
+        self.timeout = 23 - self.timeout
+        self.watch.write(record(self.camera, self.LINE, self.folder, timeout=self.timeout))
+        self.built_anew('reload')
+
+    def other_format(self):
+        self.camera.show(self.size, 'RGB')
+        self.watch.wait('error', 'door')
+        self.camera.show(self.size)
+        self.watch.wait('lost', 'door')
+        self.restart()
+
+    def check(self, number):
+        rows = shot(self.watch, self.folder)
+        width, height = len(rows[0]), len(rows)
+        expect((width, height) == self.size, (number, width, height, self.size))
+        parts = [part for part in self.covers.values() if part] + [AT]
+        for left, top, right, bottom in [(0, 0, 1, 1)] if self.closed else parts:
+            for row in rows[math.ceil(top * height - 0.01):math.floor(bottom * height + 0.01)]:
+                most = max(row[math.ceil(left * width - 0.01):math.floor(right * width + 0.01)], default=0)
+                expect(most < 30, f'step {number}: {most} is open; {self.covers}, {self.closed}')
+        expect(self.closed or rows[-2][2] > 30, f'step {number}: the whole frame is hidden')
+
+    def run(self):
+        often = [self.roi, self.polygons, self.masks, self.files, self.sizes] * 3 + [self.restart, self.reload] * 2
+        for number in range(STEPS):
+            self.dice.choice(often + [self.loss, self.other_format])()
+            self.check(number)
+
+
+def record(camera, line, folder, **settings):
+    return config(camera, line, record={'folder': os.path.join(folder, 'rec')}, **settings)
+
+
+def model(folder):
+    """Random commands, losses, reloads, sizes, formats, and files that come and go: no pixel is open that has to be
+    hidden, in a snapshot after each step and in all that was recorded."""
+    with Camera() as camera:
+        camera.show(Model.SIZES[0], part=(0, 0, 0, 0))  # before anything is hidden
+        with Watch(record(camera, Model.LINE, folder, timeout=11), folder) as watch:
+            watch.wait('started', 'door')
+            steps = Model(folder, camera, watch)
+            camera.show(Model.SIZES[0])
+            steps.run()
+            watch.end()
+    pieces = glob.glob(os.path.join(folder, 'rec', '*.mkv'))
+    for path in pieces:
+        raw = subprocess.run(['gst-launch-1.0', '-q', 'filesrc', f'location={path}', '!', 'decodebin', '!',
+                              'videoconvert', '!', 'video/x-raw,format=GRAY8', '!', 'fdsink'], check=True,
+                             capture_output=True, timeout=SECONDS).stdout
+        expect(raw and max(raw) < 150, f'{path} shows a pixel of {max(raw, default=0)}')
+    if not pieces:
+        raise Skip('there is no encoder: nothing was recorded')
+
+
 if __name__ == '__main__':
-    sys.exit(main(other_format, mask_away, sizes, reload))
+    sys.exit(main(other_format, mask_away, sizes, reload, model))
