@@ -430,8 +430,17 @@ typedef struct {
   unsigned n;
 } CfZones;
 
-/* Reads zones: "door: 0.1,0.2 0.4,0.2 0.4,0.6; yard: ...", with nothing but blanks between corners; NULL and
- * blanks: none. Returns NULL and a status for another text and without memory. Any thread. */
+/* Lists of points, rectangles and polygons have one grammar: ';' separates entries, of which empty ones do not count; a
+ * point is x,y and a rectangle x,y,width,height, with blanks around each number; the points of a polygon are separated
+ * by blanks or a comma. Numbers are decimal, whatever the locale; digits beyond 1e-12 do not count.
+ *
+ * Reads `n` numbers with commas between them, and the blanks around each. Sets *point to whether one has a decimal
+ * point. Returns the text behind, which begins with ',', ';', another number or the end; NULL for another text. Any
+ * thread. */
+const char *cf_text_tuple (const char *text, unsigned n, double *number, bool *point);
+
+/* Reads zones: "door: 0.1,0.2 0.4,0.2 0.4,0.6; yard: ...", a name and a polygon each; NULL and blanks: none. Returns
+ * NULL and a status for another text and without memory. Any thread. */
 CfZones *cf_zones_new (const char *text, CfStatus *status);
 void cf_zones_free (CfZones *zones);
 

@@ -52,23 +52,6 @@ skip_blanks (const gchar *text)
   return text;
 }
 
-/* Reads a decimal number, whatever the locale, and the blanks around it. Sets *point if it has a decimal point. Returns
- * FALSE where there is none. */
-static gboolean
-read_number (const gchar **text, gdouble *number, gboolean *point)
-{
-  const gchar *from = skip_blanks (*text);
-  gsize n = strspn (from, "+-.0123456789");
-  gchar *end;
-
-  *number = g_ascii_strtod (from, &end);
-  if (n == 0 || end != from + n || !isfinite (*number))
-    return FALSE;
-  *point = *point || memchr (from, '.', n) != NULL;
-  *text = skip_blanks (end);
-  return TRUE;
-}
-
 static gboolean
 is_fraction (gdouble number)
 {
@@ -80,13 +63,12 @@ static const gchar *
 read_rectangle (const gchar *text, GstCfRoiRectangle *r)
 {
   gdouble n[4];
+  bool point;
 
-  r->fractions = FALSE;
-  for (guint i = 0; i < 4; i++) {
-    if (!read_number (&text, &n[i], &r->fractions) || *text != (i < 3 ? ',' : '\0'))
-      return "is not four numbers x,y,width,height, as in 10,20,64,48 (pixels) or 0.1,0.2,0.5,0.25 (fractions)";
-    text++;
-  }
+  text = cf_text_tuple (text, 4, n, &point);
+  if (!text || *text)
+    return "is not four numbers x,y,width,height, as in 10,20,64,48 (pixels) or 0.1,0.2,0.5,0.25 (fractions)";
+  r->fractions = point;
   if (r->fractions && !(is_fraction (n[0]) && is_fraction (n[1]) && is_fraction (n[2]) && is_fraction (n[3])))
     return "has a decimal point, so that all four are fractions of the frame: they must be from 0 to 1";
   if (!(n[2] > 0) || !(n[3] > 0))
@@ -106,21 +88,20 @@ static const gchar *
 read_polygon (const gchar *text, GArray *corners)
 {
   const guint before = corners->len;
-  gboolean point = FALSE;
 
   while (*text) {
     GstCfRoiCorner c = { 0 };
-    gboolean comma;
+    gdouble n[2];
+    bool point;
 
-    if (!read_number (&text, &c.x, &point) || *text != ',')
+    text = cf_text_tuple (text, 2, n, &point);
+    if (!text)
       return "is not a list of corners x,y, as in 0.1,0.2 0.4,0.2 0.4,0.6";
-    text++;
-    if (!read_number (&text, &c.y, &point))
-      return "is not a list of corners x,y, as in 0.1,0.2 0.4,0.2 0.4,0.6";
-    if (!is_fraction (c.x) || !is_fraction (c.y))
+    if (!is_fraction (n[0]) || !is_fraction (n[1]))
       return "must have corners in fractions of the frame, from 0 to 1";
-    comma = *text == ',';
-    text = skip_blanks (text + comma);
+    c.x = n[0];
+    c.y = n[1];
+    text = skip_blanks (text + (*text == ','));
     g_array_append_val (corners, c);
   }
   if (corners->len - before < 3)

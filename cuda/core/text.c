@@ -243,6 +243,43 @@ read_number (Reader *r, double *value)
   return CF_OK;
 }
 
+/* ---- points and rectangles ---------------------------------------------- */
+
+static const char *
+read_decimal (const char *text, double *number, bool *point)
+{
+  const bool minus = *text == '-';
+  double value = 0, unit = 1; /* both exact */
+  bool any = false;
+
+  text += minus || *text == '+';
+  for (; is_digit (*text); text++, any = true)
+    value = 10 * value + (*text - '0');
+  if (*text == '.') {
+    *point = true;
+    for (text++; is_digit (*text); text++, any = true)
+      if (unit < 1e12) {
+        unit *= 10;
+        value = 10 * value + (*text - '0');
+      }
+  }
+  *number = (minus ? -value : value) / unit;
+  return any && strchr (" \t\r\n,;", *text) ? text : NULL;
+}
+
+const char *
+cf_text_tuple (const char *text, unsigned n, double *number, bool *point)
+{
+  *point = false;
+  for (unsigned i = 0; text && i < n; i++) {
+    if (i > 0 && *text++ != ',')
+      return NULL;
+    text = read_decimal (text + strspn (text, " \t\r\n"), &number[i], point);
+    text = text ? text + strspn (text, " \t\r\n") : NULL;
+  }
+  return text;
+}
+
 /* ---- rows --------------------------------------------------------------- */
 
 /* Reads one row to `t`, up to the character that ends it, and sets `*n` to the count of its numbers. All rows after the

@@ -15,35 +15,18 @@ skip_blanks (const char *text)
   return text + strspn (text, " \t\r\n");
 }
 
-/* Reads a number from 0 to 1: digits, and a point and digits, of which those beyond 1e-12 do not count. Returns the
- * text behind it, or NULL. */
-static const char *
-read_fraction (const char *text, double *value)
-{
-  const char *begin = text;
-  double number = 0, unit = 1; /* both exact */
-
-  for (; *text >= '0' && *text <= '9'; text++)
-    number = 10 * number + (*text - '0');
-  if (*text == '.')
-    for (text++; *text >= '0' && *text <= '9'; text++)
-      if (unit < 1e12) {
-        unit *= 10;
-        number = 10 * number + (*text - '0');
-      }
-  *value = number / unit;
-  return text - begin > (*begin == '.') && *value <= 1 ? text : NULL;
-}
-
-/* Reads a corner "x,y". Returns the text behind it and the blanks, or NULL. */
+/* Reads a corner "x,y" of the frame, and a comma behind it. Returns the text behind that and the blanks, or NULL. */
 static const char *
 read_corner (const char *text, CfCorner *corner)
 {
-  text = read_fraction (text, &corner->x);
-  if (!text || *text != ',')
+  double n[2];
+  bool point;
+
+  text = cf_text_tuple (text, 2, n, &point);
+  if (!text || !(n[0] >= 0 && n[0] <= 1 && n[1] >= 0 && n[1] <= 1))
     return NULL;
-  text = read_fraction (text + 1, &corner->y);
-  return !text || !*text || strchr (" \t\r\n;", *text) ? text : NULL;
+  *corner = (CfCorner) { n[0], n[1] };
+  return skip_blanks (text + (*text == ','));
 }
 
 static CfCode
@@ -112,9 +95,7 @@ read_zones (const char *text, CfZones *zones, CfCorner *corner, Names *names, Cf
     while (*text && *text != ';') {
       text = read_corner (text, corner);
       if (!text)
-        return bad_zone (begin, zones->n + 1,
-            "must have corners x,y in fractions of the frame, from 0 to 1, with only blanks between them", status);
-      text = skip_blanks (text);
+        return bad_zone (begin, zones->n + 1, "must have corners x,y in fractions of the frame, from 0 to 1", status);
       corner++;
       zone->n++;
     }

@@ -64,39 +64,34 @@ static const CfParam params[] = {
 
 /* ---- seeds -------------------------------------------------------------- */
 
-/* Reads one coordinate: up to 6 digits, with an optional minus sign. Returns the text behind it, or NULL. */
-static const char *
-read_number (const char *text, int *value)
-{
-  const bool minus = *text == '-';
-  int digits = 0;
+#define BEYOND 1000000 /* of a coordinate */
 
-  text += minus;
-  for (*value = 0; *text >= '0' && *text <= '9' && digits < 7; text++, digits++)
-    *value = 10 * *value + (*text - '0');
-  if (minus)
-    *value = -*value;
-  return digits > 0 && digits < 7 ? text : NULL;
+static const char *
+skip_empty (const char *text)
+{
+  return text ? text + strspn (text, "; \t\r\n") : "";
 }
 
-/* Reads "x,y" and the ';' behind it, and moves `*text` behind them. `number` of the point counts from 1. */
+/* Reads "x,y" and what comes before the next point, and moves `*text` behind them. `number` of the point counts from 1.
+ */
 static CfCode
 read_point (const char **text, int number, int *x, int *y, CfStatus *status)
 {
-  const char *end = strchr (*text, ';'), *at = read_number (*text, x);
+  double n[2];
+  bool point;
+  const char *end = cf_text_tuple (*text, 2, n, &point);
   char shown[48];
 
-  at = at && *at == ',' ? read_number (at + 1, y) : NULL;
-  if (!at || (*at && *at != ';'))
+  if (!end || (*end && *end != ';') || point || !(fabs (n[0]) < BEYOND) || !(fabs (n[1]) < BEYOND))
     return cf_fail (status, CF_BAD_VALUE,
         "point %d of seeds is \"%s\"; it must be two whole numbers such as 320,240, "
         "with a ';' between points",
-        number, cf_text_show (*text, end ? (size_t) (end - *text) : strlen (*text), false, shown, sizeof shown));
-  if (*at && !at[1])
-    return cf_fail (status, CF_BAD_VALUE, "seeds ends with a ';'; remove it, or add point %d after it", number + 1);
+        number, cf_text_show (*text, strcspn (*text, ";"), false, shown, sizeof shown));
   if (number > CF_SEGMENT_MAX_SEEDS)
     return cf_fail (status, CF_BAD_VALUE, "seeds has more than %d points", CF_SEGMENT_MAX_SEEDS);
-  *text = *at ? at + 1 : at;
+  *x = (int) n[0];
+  *y = (int) n[1];
+  *text = skip_empty (end);
   return CF_OK;
 }
 
@@ -111,7 +106,8 @@ is_inside (const CfVideo *video, int x, int y)
 static CfCode
 read_seeds (const char *text, const CfVideo *video, CfSegmentSetup *setup, CfStatus *status)
 {
-  for (int number = 1; text && *text; number++) {
+  text = skip_empty (text);
+  for (int number = 1; *text; number++) {
     int x = 0, y = 0;
     CfCode code = read_point (&text, number, &x, &y, status);
 
@@ -240,9 +236,9 @@ cf_segment_describe (CfFormat format, const CfSegmentRegion *found, unsigned n, 
 static void
 advise (const CfVideo *video, const void *params_, CfStatus *status)
 {
-  const char *text = ((const CfSegmentParams *) params_)->seeds;
+  const char *text = skip_empty (((const CfSegmentParams *) params_)->seeds);
 
-  for (int number = 1; video && text && *text; number++) {
+  for (int number = 1; video && *text; number++) {
     CfStatus ignored;
     int x = 0, y = 0;
 

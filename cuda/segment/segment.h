@@ -126,7 +126,7 @@
  * | output | mean, boundaries, labels, passthrough (mean) | next frame |
  * | seed-threshold | 0..1 (0) | next frame |
  * | seed-similarity | false, true (false) | next frame |
- * | seeds | text: "x,y;x,y", pixels | next frame |
+ * | seeds | text: "x,y; x,y", pixels, in the grammar of lists in cf.h | next frame |
  * | merge-threshold | 0..1 (0.12) | next frame |
  * | weak-difference | 0..1 (0.03) | next frame |
  * | weak-fraction | 0..1 (1) | next frame |

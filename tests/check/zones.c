@@ -101,7 +101,13 @@ static const struct {
   { "a:" CORNERS "; b:" CORNERS "; b:" CORNERS "; a:" CORNERS, "number 3, ", "the name of an earlier one" },
   { "a:" CORNERS ";; a :" CORNERS, "number 2, ", "the name of an earlier one" },
   { "a:" CORNERS "; b; a:" CORNERS, "number 2, ", "must begin with a name" },
+  { "a: 0,0 1,0,,1,1", "number 1, ", "must have corners" },
+  { "a: 0,0 1 0 1,1", "number 1, ", "must have corners" },
 };
+
+/* Texts of the same three corners. */
+static const char *const same[] = { "a: 0,0.25 1,0 .5,1", " a :0,0.25,1,0,0.5,1", "a: 0, 0.25 , 1 ,0\n\t+0.5,1.; ;",
+  ";a:-0,000.2500 1,0, 0.5000000000000009,1" };
 
 int
 main (void)
@@ -121,6 +127,15 @@ main (void)
 
     check (!cf_zones_new (wrong[i].text, &status), "a wrong text is accepted", i);
     check (strstr (status.message, wrong[i].number) && strstr (status.message, wrong[i].part), status.message, i);
+  }
+  for (unsigned i = 0; i < sizeof same / sizeof *same; i++) {
+    CfStatus status = { 0 };
+    CfZones *zones = cf_zones_new (same[i], &status);
+    const CfCorner *c = zones && zones->n == 1 && zones->zone[0].n == 3 ? zones->zone[0].corner : NULL;
+
+    check (c && c[0].x == 0 && c[0].y == 0.25 && c[1].x == 1 && c[1].y == 0 && c[2].x == 0.5 && c[2].y == 1,
+        zones ? "other corners than those of the text" : status.message, i);
+    cf_zones_free (zones);
   }
   printf ("%d passed, %d failed, 0 skipped\n", passed, failed);
   return failed > 0;

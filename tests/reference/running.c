@@ -320,7 +320,7 @@ static const char *const large_settings[] = { RUNNING "output=result motion-meta
 static const char *const bad_settings[] = { "temporal-method=2", "output=4", "rate=-0.001", "rate=1.001", "rate=nan",
   "motion-min-area=-1", "motion-hold=-1", "motion-hold=10001", "min-age=-1", "min-age=10001", "zones=a",
   "zones=a:", "zones=: 0,0 1,0 1,1", "zones=a: 0,0 1,1", "zones=a: 0,0 1,0 1", "zones=a: 0,0 1,0 1,x",
-  "zones=a: 0,0 1,0 1,1.01", "zones=a: 0,0 1,0 -1,1", "zones=a: 0,0,1,0 1,1 0,1", "zones=a: 0,0 1,0 .,1",
+  "zones=a: 0,0 1,0 1,1.01", "zones=a: 0,0 1,0 -1,1", "zones=a: 0,0,,1,0 1,1 0,1", "zones=a: 0,0 1,0 .,1",
   "zones=a: 0,0 1,0 1,1; a: 0,0 1,0 1,1", "zones=a: 0,0 1,0 1,1; 0,0 1,0 1,1", NULL };
 
 static void

@@ -31,7 +31,7 @@ const char *const sg_settings[] = {
   "seed-threshold=1" META, "seed-threshold=0.0001" META, "seed-threshold=0.01 min-size=1" META,
   "seed-threshold=0.2" META, "seed-similarity=1" META, "seed-similarity=1 seed-threshold=1 min-size=1" META,
   "seeds=0,0;3,2;9,12;3,2;16383,5;2,70 seed-threshold=0.0001" META,
-  "seeds=0,0;1,0;0,1;1,1;2,1;2,2;40,20;41,20;12,8 min-size=1" META, "seeds=7,3;4,4;10,2 cell-size=4" META,
+  "seeds=0,0;1,0;0,1;1,1;2,1;2,2;40,20;41,20;12,8 min-size=1" META, "seeds=;7,3;;4,4;10,2; cell-size=4" META,
   "clicks=1024 min-size=1" META,
   /* Weak borders: all that touch; only those whose pairs are all weak; hardly any. */
   "weak-difference=1 weak-fraction=0" META, "weak-difference=0.2 weak-fraction=0.99 merge-threshold=0" META,
@@ -73,7 +73,7 @@ const char *const sg_bad_settings[] = { "output=4", "seed-threshold=-0.001", "se
   "seed-threshold=nan", "merge-threshold=-1", "merge-threshold=1.5", "merge-threshold=inf", "weak-difference=1.01",
   "weak-fraction=-0.5", "weak-fraction=nan", "min-size=-1", "max-regions=0", "max-regions=65536", "temporal=-0.1",
   "temporal=1.01", "cell-size=-1", "cell-size=17", "message-interval=-1", "seeds=x", "seeds=1", "seeds=1,", "seeds=,1",
-  "seeds=1,2;", "seeds=;1,2", "seeds=1,2;;3,4", "seeds=1,2,3", "seeds=1.5,2", "seeds=1,2;x,3", "seeds=1,2;3",
+  "seeds=1,2;,", "seeds=;1.,2", "seeds=1,2;;3,4x", "seeds=1,2,3", "seeds=1.5,2", "seeds=1,2;x,3", "seeds=1,2;3",
   "seeds=99999999999,1", "seeds=1,2x", "seeds=0x1,2", "clicks=1025", NULL };
 
 /* In addition to the sizes that every filter is tested with: several warps and blocks of cells of 1, and more than 720

@@ -17,11 +17,12 @@ read_seeds (const char *text, SgSetup *u)
 {
   int *cells = g_new (int, strlen (text) + 1), x, y, used;
 
-  while (sscanf (text, "%d,%d%n", &x, &y, &used) == 2) {
+  text += strspn (text, "; ");
+  while (sscanf (text, " %d ,%d %n", &x, &y, &used) == 2) {
     if (x >= 0 && y >= 0 && x < u->width && y < u->height)
       cells[u->n_seeds++] = y / u->size * u->columns + x / u->size;
     text += used;
-    text += *text == ';';
+    text += strspn (text, "; ");
   }
   return cells;
 }
