@@ -238,9 +238,9 @@ def turned(folder):
     need('gst-launch-1.0')
     raw = os.path.join(folder, 'raw')
     with open(raw, 'wb') as file:  # the left half is white: the upper one, turned to the right
-        file.write((bytes([235]) * 32 + bytes([16]) * 32) * 48 * 20)
+        file.write((bytes([235]) * 32 + bytes([16]) * 32) * 48 * 60)
     begin = ['gst-launch-1.0', '-q', 'filesrc', f'location={raw}', '!', 'rawvideoparse', 'format=gray8', 'width=64',
-             'height=48', 'framerate=10/1', '!', 'videoconvert', '!', 'video/x-raw,format=I420', '!']
+             'height=48', 'framerate=2/1', '!', 'videoconvert', '!', 'video/x-raw,format=I420', '!']
     encode = next((name for name in ('x264enc', 'openh264enc') if not subprocess.run(
         ['gst-inspect-1.0', '--exists', name], check=False).returncode), None)
     if not encode:
@@ -258,7 +258,7 @@ def turned(folder):
     exif = b'Exif\0\0MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x06\0\0\0\0\0\0'
     with open(os.path.join(folder, 'a.jpg'), 'wb') as file:
         file.write(jpeg[:2] + b'\xff\xe1' + (len(exif) + 2).to_bytes(2, 'big') + exif + jpeg[2:])
-    cameras = {'clip': {'source': 'clip.mp4', 'loop': True, 'filter': 'cudaconvolve preset=gauss roi=0,0,1,0.1'},
+    cameras = {'clip': {'source': 'clip.mp4', 'filter': 'cudaconvolve preset=gauss roi=0,0,1,0.1'},
                'still': {'source': 'a.jpg', 'loop': True}, 'flat': small()}
     with Watch({'cameras': cameras}, folder) as watch:
         for name in cameras:
