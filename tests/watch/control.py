@@ -541,7 +541,7 @@ def gpus(folder):
     cameras.pop('none')
     with Watch({'cameras': cameras}, folder, env | {'FAKE_OLD': '1'}) as watch:
         for name in cameras:
-            watch.wait('started', name)
+            watch.wait('started', name, after={'seq': 0})
         expect(each() == [1, 3, 3] and dealt()['one'] == 1, dealt())
         expect('GPU 1 gets no camera' in watch.stderr(), watch.stderr())
         watch.end()
