@@ -208,17 +208,20 @@ make_cpu_plans (GstCfBackend *b, CfStatus *status)
   return TRUE;
 }
 
-static void
-take_params (GstCfBackend *b, const CfCommon *common, gconstpointer params)
+static gboolean
+take_params (GstCfBackend *b, const CfCommon *common, gconstpointer params, CfStatus *status)
 {
+  gpointer copy = cf_params_new (b->filter, params);
   CfVideo video;
 
-  if (b->params)
-    cf_params_free (b->filter, b->params);
-  b->params = cf_params_new (b->filter, params);
+  if (!copy)
+    return cf_fail (status, CF_NO_MEMORY, "out of memory") == CF_OK;
+  cf_params_free (b->filter, b->params);
+  b->params = copy;
   b->common = *common;
   video = (CfVideo) { b->format, GST_VIDEO_INFO_WIDTH (&b->info), GST_VIDEO_INFO_HEIGHT (&b->info), false };
   b->traits = cf_filter_traits (b->filter, &video, common, params);
+  return TRUE;
 }
 
 static gboolean
@@ -257,7 +260,10 @@ gst_cf_backend_configure (GstCfBackend *b, const GstVideoInfo *info, const CfCom
   }
   b->info = *info;
   b->format = video.format;
-  take_params (b, common, params);
+  if (!take_params (b, common, params, &status)) {
+    gst_cf_backend_post_error (b->element, &status, "The filter could not be configured");
+    return FALSE;
+  }
   if (!configure_gpu (b))
     return FALSE;
   if (!(b->use_gpu && b->fail_on_gpu_error) && !make_cpu_plans (b, &status)) {
@@ -275,7 +281,10 @@ gst_cf_backend_update (GstCfBackend *b, const CfCommon *common, gconstpointer pa
 
   if (!b->configured)
     return TRUE;
-  take_params (b, common, params);
+  if (!take_params (b, common, params, &status)) {
+    gst_cf_backend_post_error (b->element, &status, "The new property values could not be applied");
+    return FALSE;
+  }
   for (int m = 0; m < GST_CF_N_MODES; m++) {
     CfVideo video = { b->format, GST_VIDEO_INFO_WIDTH (&b->info), GST_VIDEO_INFO_HEIGHT (&b->info),
       m == GST_CF_INTERLACED };

@@ -79,7 +79,8 @@ GstCfFilterPrivate *gst_cf_filter_private (GstCfFilter *self);
 void gst_cf_filter_install_properties (GObjectClass *klass);
 /* Installs a property for each row of the filter's parameter table. */
 void gst_cf_filter_install_params (GObjectClass *klass, const CfFilter *filter);
-/* Returns a copy of the current parameters, to be freed by the caller. The object lock is held. */
+/* Returns a copy of the current parameters, to be freed by the caller; NULL where memory is out: `*common` stays then.
+ * The object lock is held. */
 gpointer gst_cf_filter_snapshot (GstCfFilter *self, CfCommon *common);
 /* Posts the library's advice on accepted values, in the message of `status`, as a warning, unless it is the advice of
  * the last call. */

@@ -371,11 +371,11 @@ change (GstCfFilter *self, gint row, const GValue *value)
     have_video = priv->have_video;
     video = priv->video;
     GST_OBJECT_UNLOCK (self);
-    code = CF_OK;
-    if (started)
+    code = params ? CF_OK : cf_fail (&status, CF_NO_MEMORY, "out of memory");
+    if (params && started)
       code = (animated ? set_animated : set_checked) (filter, row, value, have_video ? &video : NULL, &common, params,
           &status);
-    else
+    else if (params)
       set_value (filter, row, value, &common, params, &status);
     GST_OBJECT_LOCK (self);
     current = serial == priv->serial;
@@ -387,7 +387,7 @@ change (GstCfFilter *self, gint row, const GValue *value)
       params = cf_params_new (filter, params);
     }
     GST_OBJECT_UNLOCK (self);
-    if (old)
+    if (old && params)
       notify_others (self, row, old, params);
     cf_params_free (filter, params);
   } while (!current);
@@ -580,9 +580,13 @@ gst_cf_filter_snapshot (GstCfFilter *self, CfCommon *common)
 {
   GstCfFilterPrivate *priv = PRIV (self);
 
-  *common = priv->common;
-  priv->seen = priv->serial;
-  return cf_params_new (FILTER (self), priv->params);
+  gpointer copy = cf_params_new (FILTER (self), priv->params);
+
+  if (copy) {
+    *common = priv->common;
+    priv->seen = priv->serial;
+  }
+  return copy;
 }
 
 static void

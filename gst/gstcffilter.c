@@ -313,19 +313,22 @@ gst_cf_filter_animate (GstCfFilter *self, GstBuffer *next)
   g_atomic_pointer_set (&PRIV (self)->animating, NULL);
 }
 
-/* Replaces `*params`, which may be NULL, by a snapshot of the properties where there are new values. */
+/* Replaces `*params`, which may be NULL, by a snapshot of the properties where there are new values. Without memory the
+ * old ones stay in force, and the next frame tries again. */
 static void
 take_params (GstCfFilter *self, CfCommon *common, gpointer *params)
 {
   GstCfFilterPrivate *priv = PRIV (self);
-  gpointer old = *params;
+  gpointer snapshot = NULL;
 
   GST_OBJECT_LOCK (self);
   if (priv->seen != priv->serial)
-    *params = gst_cf_filter_snapshot (self, common);
+    snapshot = gst_cf_filter_snapshot (self, common);
   GST_OBJECT_UNLOCK (self);
-  if (old && old != *params)
-    cf_params_free (FILTER (self), old);
+  if (!snapshot)
+    return;
+  cf_params_free (FILTER (self), *params);
+  *params = snapshot;
 }
 
 static void
