@@ -208,14 +208,18 @@ make_cpu_plans (GstCfBackend *b, CfStatus *status)
   return TRUE;
 }
 
+/* Returns FALSE and posts an error, which begins with `what`, where memory is out. */
 static gboolean
-take_params (GstCfBackend *b, const CfCommon *common, gconstpointer params, CfStatus *status)
+take_params (GstCfBackend *b, const CfCommon *common, gconstpointer params, const gchar *what)
 {
   gpointer copy = cf_params_new (b->filter, params);
+  CfStatus status = { .code = CF_NO_MEMORY, .message = "out of memory" };
   CfVideo video;
 
-  if (!copy)
-    return cf_fail (status, CF_NO_MEMORY, "out of memory") == CF_OK;
+  if (!copy) {
+    gst_cf_backend_post_error (b->element, &status, what);
+    return FALSE;
+  }
   cf_params_free (b->filter, b->params);
   b->params = copy;
   b->common = *common;
@@ -260,11 +264,7 @@ gst_cf_backend_configure (GstCfBackend *b, const GstVideoInfo *info, const CfCom
   }
   b->info = *info;
   b->format = video.format;
-  if (!take_params (b, common, params, &status)) {
-    gst_cf_backend_post_error (b->element, &status, "The filter could not be configured");
-    return FALSE;
-  }
-  if (!configure_gpu (b))
+  if (!take_params (b, common, params, "The filter could not be configured") || !configure_gpu (b))
     return FALSE;
   if (!(b->use_gpu && b->fail_on_gpu_error) && !make_cpu_plans (b, &status)) {
     gst_cf_backend_post_error (b->element, &status, "The filter could not be configured");
@@ -281,10 +281,8 @@ gst_cf_backend_update (GstCfBackend *b, const CfCommon *common, gconstpointer pa
 
   if (!b->configured)
     return TRUE;
-  if (!take_params (b, common, params, &status)) {
-    gst_cf_backend_post_error (b->element, &status, "The new property values could not be applied");
+  if (!take_params (b, common, params, "The new property values could not be applied"))
     return FALSE;
-  }
   for (int m = 0; m < GST_CF_N_MODES; m++) {
     CfVideo video = { b->format, GST_VIDEO_INFO_WIDTH (&b->info), GST_VIDEO_INFO_HEIGHT (&b->info),
       m == GST_CF_INTERLACED };

@@ -208,7 +208,7 @@ configure (GstCfFilter *self, GstCaps *in_caps, GstCaps *out_caps)
   priv->common.colors = gst_cf_colors_from_info (&info);
   params = gst_cf_filter_snapshot (self, &common);
   code = params ? cf_filter_check (filter, &video, &common, params, &status)
-      : cf_fail (&status, CF_NO_MEMORY, "out of memory");
+                : cf_fail (&status, CF_NO_MEMORY, "out of memory");
   priv->video = video;
   priv->have_video = code == CF_OK;
   GST_OBJECT_UNLOCK (self);
