@@ -50,11 +50,22 @@ jpeg_is_whole (const guint8 *data, gsize size)
     else if (marker <= 1 || (marker >= 0xd0 && marker <= 0xd8))
       at += 2;
     else if (at + 3 < size)
-      at += 2 + (gsize) GST_READ_UINT16_BE (data + at + 2);
+      at += 2 + ((gsize) data[at + 2] << 8 | data[at + 3]);
     else
       break;
   }
   return FALSE;
+}
+
+/* Returns a number of so many bytes, the lowest first, at any address. */
+static guint32
+number_at (const guint8 *at, int bytes)
+{
+  guint32 value = 0;
+
+  while (bytes-- > 0)
+    value = value << 8 | at[bytes];
+  return value;
 }
 
 /* The file's size is in its header, and follows from the picture's size unless that is compressed. */
@@ -66,11 +77,11 @@ bmp_is_whole (const guint8 *data, gsize size, gint width, gint height)
 
   if (size < 34)
     return FALSE;
-  named = GST_READ_UINT32_LE (data + 2);
-  begin = GST_READ_UINT32_LE (data + 10);
-  old = GST_READ_UINT32_LE (data + 14) == 12;
-  compressed = !old && (GST_READ_UINT32_LE (data + 30) == 1 || GST_READ_UINT32_LE (data + 30) == 2);
-  pitch = ((guint64) width * GST_READ_UINT16_LE (data + (old ? 24 : 28)) + 31) / 32 * 4;
+  named = number_at (data + 2, 4);
+  begin = number_at (data + 10, 4);
+  old = number_at (data + 14, 4) == 12;
+  compressed = !old && (number_at (data + 30, 4) == 1 || number_at (data + 30, 4) == 2);
+  pitch = ((guint64) width * number_at (data + (old ? 24 : 28), 2) + 31) / 32 * 4;
   return size >= named && (compressed ? named > begin : size >= begin + pitch * (guint64) height);
 }
 
