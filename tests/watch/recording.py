@@ -394,7 +394,8 @@ def unmounted(folder):
         watch.ask('record door off')
         watch.until('the files are closed', lambda s: 'file' not in s['cameras']['door']['record'])
         for line, on in (f'umount {disk}', 'record door on'), (f'umount -l {disk}', 'status'):
-            expect(os.system(line) == 0, line)
+            # busy while a thread still looks at the piece
+            watch.until(line, lambda _, line=line: os.system(f'{line} 2> /dev/null') == 0)
             watch.ask(on)
             failed = watch.wait('recording-failed', 'door')
             if 'Could not open' in failed['reason']:  # the disk went between the look at it and the opening of a file
