@@ -430,9 +430,9 @@ typedef struct {
   unsigned n;
 } CfZones;
 
-/* Lists of points, rectangles and polygons have one grammar: ';' separates entries, of which empty ones do not count; a
- * point is x,y and a rectangle x,y,width,height, with blanks around each number; the points of a polygon are separated
- * by blanks or a comma. Numbers are decimal, whatever the locale; digits beyond 1e-12 do not count.
+/* Lists of points, rectangles and polygons have one grammar: ';' separates entries, and empty ones do not count. A
+ * point is x,y and a rectangle x,y,width,height. Blanks may stand around each number. Blanks or a comma separate the
+ * points of a polygon. Numbers are decimal, whatever the locale; digits beyond 1e-12 do not count.
  *
  * Reads `n` numbers with commas between them, and the blanks around each. Sets *point to whether one has a decimal
  * point. Returns the text behind, which begins with ',', ';', another number or the end; NULL for another text. Any

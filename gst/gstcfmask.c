@@ -57,7 +57,7 @@ jpeg_is_whole (const guint8 *data, gsize size)
   return FALSE;
 }
 
-/* Returns a number of so many bytes, the lowest first, at any address. */
+/* Returns the number in `bytes` bytes, the lowest first. They may stand at any address. */
 static guint32
 number_at (const guint8 *at, int bytes)
 {

@@ -66,7 +66,7 @@ void camera_restart (Camera *camera, CameraSettings *settings);
 /* Stops it for good; `final`: so that the process can end. camera_is_gone () says when that is done, and its files are
  * finished. */
 void camera_remove (Camera *camera, gboolean final);
-/* Returns how many pipelines do not end that another one has taken the place of, or that of a camera which is gone. */
+/* Returns how many pipelines do not end and are kept aside: the camera has another one, or is gone. */
 guint camera_count_aside (void);
 gboolean camera_is_gone (Camera *camera);
 /* Adds what may be files that its filter reads when it is made: of the line, and of what was set by command. */

@@ -16,7 +16,7 @@ typedef void (*LookDone) (const char *wrong, gpointer data);
 /* Adds what may be a file's name: a value, or the values of a filter line. */
 void look_add (GPtrArray *paths, const char *value);
 void look_add_line (GPtrArray *paths, const char *line);
-/* Begins to read them, and takes the array. `done` is called later. */
+/* Begins to read them, one path or more, and takes the array. `done` is called later. */
 Look *look_start (GPtrArray *paths, LookDone done, gpointer data);
 /* Has `done` not be called. */
 void look_cancel (Look *look);

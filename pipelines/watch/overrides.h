@@ -30,7 +30,7 @@ overrides_refuse (Overrides *overrides, GList *elements, GstObject *element, con
 void overrides_add_files (const Overrides *overrides, GPtrArray *paths);
 /* Tries once more what was refused, in another thread; reports what is in force again. Call it while frames come. */
 void overrides_retry (Overrides *overrides, GList *elements, const char *camera);
-/* Notes the sizes that regions are of, and those of the frames, before the elements go. */
+/* Notes the sizes of regions and of frames before the elements go. */
 void overrides_note_sizes (Overrides *overrides, GList *elements);
 
 #endif

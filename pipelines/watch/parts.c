@@ -109,7 +109,7 @@ start (Parts *self)
   gst_caps_unref (caps);
 }
 
-/* Sends so many bytes, if they are a JPEG, and goes on behind them. */
+/* Sends the next n bytes, if they are a JPEG, and goes on behind them. */
 static GstFlowReturn
 take (Parts *self, gsize n)
 {

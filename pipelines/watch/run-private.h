@@ -32,7 +32,7 @@ struct Run {
   GstClockTime shift;   /* what is added to the source's own */
   gboolean turned;      /* they lie on their side */
   const char *exif;     /* how, as the last JPEG says; NULL: it does not */
-  guint standing;       /* so many frames in a row had one that was not later than the last one */
+  guint standing;       /* frames in a row whose time was not later than the last one */
 
   /* Written by streaming threads. */
   _Atomic guint64 unseen; /* bytes that came since the last picture */

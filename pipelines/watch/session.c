@@ -36,7 +36,7 @@ struct Session {
   _Atomic guint64 last, step; /* the newest frame's time stamp, and how long after the one before */
 
   GMutex lock;       /* of `files` */
-  GHashTable *files; /* path -> File, of those that are not finished */
+  GHashTable *files; /* path -> File, while it is not finished */
   GHashTable *times; /* path -> GstClockTime of its first frame; main thread */
 };
 

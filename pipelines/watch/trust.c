@@ -14,7 +14,7 @@
 /* Checks certificates: a GTlsDatabase, so that one way does for RTSP and for HTTP. */
 typedef struct {
   GTlsDatabase parent;
-  GTlsDatabase *base; /* the authorities: those of `tls_ca`, or the system's */
+  GTlsDatabase *base; /* the authorities of `tls_ca`, or the system's */
   char *pin;          /* of `tls_pin`; NULL: the authorities decide */
   GWeakRef pipeline;  /* whose errors say what is wrong */
 } Trust;

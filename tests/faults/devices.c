@@ -202,7 +202,7 @@ hung_gpus (void)
   }
 }
 
-/* Makes a GPU one for which the build has no kernels. */
+/* Makes a GPU one that the build has no kernels for. */
 static void
 take_kernels (CfGpuInfo *info)
 {

@@ -17,7 +17,7 @@ from lost import GOOD, clip, undisturbed
 
 
 def jpegs(folder, frames=10, size=(64, 48)):
-    """Returns so many JPEGs."""
+    """Returns that number of JPEGs."""
     need('gst-launch-1.0')
     subprocess.run(['gst-launch-1.0', '-q', 'videotestsrc', f'num-buffers={frames}', 'pattern=ball', '!',
                     f'video/x-raw,width={size[0]},height={size[1]}', '!', 'jpegenc', '!', 'multifilesink',
