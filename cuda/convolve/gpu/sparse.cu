@@ -527,14 +527,14 @@ for_tiles (const Work &work, const Layout &l, int pair, Make make)
 }
 
 /* Filters the tiles of the thread's pair. Teams are numbered pair by pair, the consumers first. */
-__device__ __forceinline__ void
+template<bool LATE> __device__ __forceinline__ void
 filter (const Work &work, const Layout &l, const uint4 *weights, uint8_t *memory, unsigned barriers)
 {
   const int team = __shfl_sync (0xffffffffu, (int) threadIdx.x / team_threads, 0), pair = team >> 1;
   const int thread = (int) threadIdx.x % team_threads, warp = __shfl_sync (0xffffffffu, thread >> 5, 0);
   uint8_t *all_results = memory + work.limbs * l.limb_bytes, *results = all_results + pair * l.planes * plane_bytes;
   Ring ring = { all_results + results_of (l) + pair * l.stages * l.stage_bytes, barriers + 16 * pair * l.stages,
-    l.stages, l.stage_bytes, 0, 0, work.late.ns > 0 ? late_ns (work.late, 0) : 0 };
+    l.stages, l.stage_bytes, 0, 0, LATE ? late_ns (work.late, 0) : 0 };
 
   if (team & 1) {
     bool waited = false;
@@ -565,8 +565,8 @@ filter (const Work &work, const Layout &l, const uint4 *weights, uint8_t *memory
 
 #endif /* __CUDA_ARCH_FEAT_SM90_ALL */
 
-/* Empty unless compiled for what only capability 9.0 has. */
-template<int SIZE> __global__ void
+/* Empty unless compiled for what only capability 9.0 has. LATE: for the test override. */
+template<int SIZE, bool LATE> __global__ void
 __launch_bounds__ (most_pairs * pair_threads, 1)
 convolve_sparse_kernel (const __grid_constant__ Work work, const __grid_constant__ Layout l,
     const __grid_constant__ DenseWeights<SIZE> weights)
@@ -581,7 +581,7 @@ convolve_sparse_kernel (const __grid_constant__ Work work, const __grid_constant
         : : "r" (barriers + 8 * threadIdx.x), "n" (team_threads / 32) : "memory");
   fetch_arguments (&work, sizeof work);
   __syncthreads ();
-  filter (work, l, weights.bytes, memory, barriers);
+  filter<LATE> (work, l, weights.bytes, memory, barriers);
 #endif
 }
 
@@ -590,8 +590,9 @@ const struct Variant {
   int size;
   const void *kernel;
 } variants[] = {
-  { sparse_small, (const void *) convolve_sparse_kernel<sparse_small> },
-  { sparse_large, (const void *) convolve_sparse_kernel<sparse_large> },
+  { sparse_small, (const void *) convolve_sparse_kernel<sparse_small, false> },
+  { sparse_large, (const void *) convolve_sparse_kernel<sparse_large, false> },
+  { sparse_large, (const void *) convolve_sparse_kernel<sparse_large, true> },
 };
 
 int
@@ -644,7 +645,7 @@ bool
 convolve_sparse_launch (Work *work, const CfConvolution &c, int max_shared, Operands *operands, cudaStream_t stream,
     CfCode *code, CfStatus *status)
 {
-  const void *kernel = variants[work->limbs * c.h * row_taps > sparse_small ? 1 : 0].kernel;
+  const void *kernel = variants[work->late.ns > 0 ? 2 : work->limbs * c.h * row_taps > sparse_small].kernel;
   int planes = 1;
   Layout l;
   void *arguments[] = { work, &l, operands->bytes };
