@@ -65,8 +65,9 @@ complete_color (GstEvent *event)
   return event;
 }
 
-/* Sees what enters the line, and lets the times of frames rise. JPEGs over HTTP have none; some cameras and files give
- * several frames the same, or step back; and an encoder or a muxer would lose these frames. */
+/* Sees what enters the line. A picture has come: the count of bytes without one begins anew. The times of frames rise:
+ * JPEGs over HTTP have none; some cameras and files give several frames the same, or step back; and an encoder or a
+ * muxer would lose these frames. */
 GstPadProbeReturn
 run_on_input (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
@@ -74,17 +75,19 @@ run_on_input (GstPad *pad, GstPadProbeInfo *info, gpointer data)
   const GstSegment *segment;
   GstClockTime own, time;
   GstEvent *event;
+  Run *run = data;
 
   if (info->type & GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM) {
     if (GST_EVENT_TYPE (info->data) == GST_EVENT_CAPS)
       info->data = complete_color (info->data);
     return GST_PAD_PROBE_OK;
   }
+  atomic_store (&run->unseen, 0);
   if (!(event = gst_pad_get_sticky_event (pad, GST_EVENT_SEGMENT, 0)))
     return GST_PAD_PROBE_OK;
   gst_event_parse_segment (event, &segment);
   own = gst_segment_to_running_time (segment, GST_FORMAT_TIME, GST_BUFFER_PTS (buffer));
-  time = rise (data, own, GST_BUFFER_DURATION (buffer));
+  time = rise (run, own, GST_BUFFER_DURATION (buffer));
   time = time == own ? GST_CLOCK_TIME_NONE : gst_segment_position_from_running_time (segment, GST_FORMAT_TIME, time);
   if (GST_CLOCK_TIME_IS_VALID (time)) { /* NONE as well where it would be behind the segment's end */
     info->data = buffer = gst_buffer_make_writable (buffer);

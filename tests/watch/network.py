@@ -26,8 +26,9 @@ def jpegs(folder, frames=10, size=(64, 48)):
 
 
 def odd_parts(folder):
-    """Cameras over HTTP that do not go by the book: each has its pictures, all of them, and is never lost."""
-    pictures, done = jpegs(folder), threading.Event()
+    """Cameras over HTTP that do not go by the book: each has its pictures, all of them, and is never lost, though it
+    sends more than `max_bytes` in all."""
+    pictures, done, most = jpegs(folder), threading.Event(), 65536
     sound = b'--next\r\nContent-Type: audio/basic\r\nContent-Length: 160\r\n\r\n' + bytes(160) + b'\r\n'
 
     def part(jpeg, kind=b'Content-Type: image/jpeg', length=b'Content-Length: %d', end=b'\r\n', boundary=b'--next'):
@@ -60,11 +61,12 @@ def odd_parts(folder):
                 return
 
     with Web(send) as web:
-        cameras = {path[1:]: {'source': web.address + path} for path in cases}
+        cameras = {path[1:]: {'source': web.address + path, 'max_bytes': most} for path in cases}
+        enough = 2 * most // min(map(len, pictures))
         with Watch({'cameras': cameras}, folder) as watch:
             for name in cameras:
                 watch.wait('started', name, after={'seq': 0})
-            watch.until('pictures of all', lambda s: all(s['cameras'][name]['frames'] > 30 for name in cameras))
+            watch.until('pictures of all', lambda s: all(s['cameras'][name]['frames'] > enough for name in cameras))
             for name in cameras:
                 undisturbed(watch, name)
             watch.end()
