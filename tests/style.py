@@ -202,6 +202,15 @@ def check_sleeps(sources):
                     yield source.path, i, f'{name or "it"} sleeps: wait for a condition, or give a reason in style.py'
 
 
+def check_pads(sources):
+    """Pads have a template. Without one GStreamer answers a query of caps with the pad's own, and reads these although
+    another thread may bring new ones and free them."""
+    for source in sources:
+        for i, line in enumerate(source.lines, 1):
+            if source.is_c and 'gst_pad_new (' in line:
+                yield source.path, i, 'a pad without a template: gst_pad_new_from_template'
+
+
 def room(path):
     """The part of cuda/ that a file belongs to: interface, filters.c, core or a filter."""
     parts = path.split('/')
@@ -338,7 +347,8 @@ def check_layout(process):
 
 
 # The last one sees what the others used.
-RULES = (check_columns, check_headers, check_sizes, check_words, check_sleeps, check_includes, check_exemptions)
+RULES = (check_columns, check_headers, check_sizes, check_words, check_sleeps, check_pads, check_includes,
+         check_exemptions)
 
 
 def report(rule, faults):

@@ -223,7 +223,7 @@ lag_query (GstPad *pad, GstObject *parent, GstQuery *query)
 static GstPad *
 new_pad (Run *run, const gchar *name, GstPadDirection direction)
 {
-  GstPad *pad = gst_object_ref_sink (gst_pad_new (name, direction));
+  GstPad *pad = faults_pad (name, direction);
 
   gst_pad_set_element_private (pad, run);
   return pad;

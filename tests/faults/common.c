@@ -127,13 +127,25 @@ faults_count_messages (GstBus *bus, int *errors, int *warnings)
   }
 }
 
+/* A template answers queries of caps. Without one GStreamer answers with the caps that the pad has just now, and reads
+ * them although another thread may bring new ones and free them. */
+GstPad *
+faults_pad (const gchar *name, GstPadDirection direction)
+{
+  GstPadTemplate *any = gst_object_ref_sink (gst_pad_template_new (name, direction, GST_PAD_ALWAYS, GST_CAPS_ANY));
+  GstPad *pad = gst_object_ref_sink (gst_pad_new_from_template (any, name));
+
+  gst_object_unref (any);
+  return pad;
+}
+
 void
 faults_link (GstElement *element, GstPad **src, GstPad **sink, GstPadChainFunction take, gpointer user)
 {
   GstPad *pad;
 
-  *src = gst_object_ref_sink (gst_pad_new ("src", GST_PAD_SRC));
-  *sink = gst_object_ref_sink (gst_pad_new ("sink", GST_PAD_SINK));
+  *src = faults_pad ("src", GST_PAD_SRC);
+  *sink = faults_pad ("sink", GST_PAD_SINK);
   gst_pad_set_element_private (*sink, user);
   gst_pad_set_chain_function (*sink, take);
   pad = gst_element_get_static_pad (element, "sink");

@@ -29,6 +29,8 @@ int faults_end (void);
 void faults_push_segment (GstPad *src);
 /* Returns the pool that the element behind `src` proposes, active, as a source uses it; NULL without one. */
 GstBufferPool *faults_proposed_pool (GstPad *src, GstCaps *caps);
+/* Returns a pad that takes any caps. The caller unrefs it. */
+GstPad *faults_pad (const gchar *name, GstPadDirection direction);
 /* Makes the pads of an element's neighbours, links them to it and activates them. `take` gets the frames that come out;
  * its pad has `user` as its private data. The caller unrefs both pads. */
 void faults_link (GstElement *element, GstPad **src, GstPad **sink, GstPadChainFunction take, gpointer user);

@@ -334,7 +334,6 @@ input_of_another (const gchar *name, gint right)
   gst_buffer_pool_set_config (pool, config);
   gst_buffer_pool_set_active (pool, TRUE);
   faults_link (element, &src, &sink, take, &out);
-  GST_PAD_SET_ACCEPT_TEMPLATE (sink);
   faults_check (gst_element_set_state (element, GST_STATE_PLAYING) == GST_STATE_CHANGE_SUCCESS, "no start");
   gst_pad_push_event (src, gst_event_new_stream_start ("devices"));
   gst_pad_push_event (src, gst_event_new_caps (caps));

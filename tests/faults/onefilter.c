@@ -80,7 +80,6 @@ open_filter (Filter *f, const gchar *backend, gint device, gint in_flight)
   gst_util_set_object_arg (G_OBJECT (f->element), "backend", backend);
   g_object_set (f->element, "cuda-device-id", device, "frames-in-flight", in_flight, NULL);
   faults_link (f->element, &f->src, &f->sink, take, f);
-  GST_PAD_SET_ACCEPT_TEMPLATE (f->sink); /* any caps: it has none */
   f->started = gst_element_set_state (f->element, GST_STATE_PLAYING) == GST_STATE_CHANGE_SUCCESS;
 }
 

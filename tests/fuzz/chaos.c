@@ -214,20 +214,11 @@ send_events (gpointer data)
 static void
 link_pads (Chaos *c)
 {
-  static GstStaticPadTemplate any = GST_STATIC_PAD_TEMPLATE ("downstream", GST_PAD_SINK, GST_PAD_ALWAYS,
-      GST_STATIC_CAPS_ANY);
-  GstPad *sink = gst_element_get_static_pad (c->element, "sink"), *src = gst_element_get_static_pad (c->element, "src");
-
-  c->src = gst_object_ref_sink (gst_pad_new ("upstream", GST_PAD_SRC));
-  c->sink = gst_object_ref_sink (gst_pad_new_from_static_template (&any, "downstream"));
-  gst_pad_set_element_private (c->sink, c);
+  c->src = stream_pad (c->element, "upstream", GST_PAD_SRC, c);
+  c->sink = stream_pad (c->element, "downstream", GST_PAD_SINK, c);
   gst_pad_set_chain_function (c->sink, chain);
-  gst_pad_link (c->src, sink);
-  gst_pad_link (src, c->sink);
   gst_pad_set_active (c->src, TRUE);
   gst_pad_set_active (c->sink, TRUE);
-  gst_object_unref (sink);
-  gst_object_unref (src);
 }
 
 static void

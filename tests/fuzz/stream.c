@@ -545,22 +545,17 @@ run_action (Stream *s)
 static GstPad *
 new_pad (Stream *s, const gchar *name, GstPadDirection direction)
 {
-  GstPad *pad = gst_object_ref_sink (gst_pad_new (name, direction));
-  GstPad *peer = gst_element_get_static_pad (s->element, direction == GST_PAD_SRC ? "sink" : "src");
+  GstPad *pad = stream_pad (s->element, name, direction, s);
 
-  gst_pad_set_element_private (pad, s);
   if (direction == GST_PAD_SRC) {
     gst_pad_set_event_function (pad, src_event);
     gst_pad_set_query_function (pad, src_query);
-    gst_pad_link (pad, peer);
   } else {
     gst_pad_set_chain_function (pad, chain);
     gst_pad_set_event_function (pad, sink_event);
     gst_pad_set_query_function (pad, sink_query);
-    gst_pad_link (peer, pad);
   }
   gst_pad_set_active (pad, TRUE);
-  gst_object_unref (peer);
   return pad;
 }
 

@@ -54,6 +54,24 @@ stream_element (guint i, gint frames_in_flight)
   return gst_object_ref_sink (element);
 }
 
+/* A template answers queries of caps, see tests/faults/common.c. */
+GstPad *
+stream_pad (GstElement *element, const gchar *name, GstPadDirection direction, gpointer user)
+{
+  GstPadTemplate *any = gst_object_ref_sink (gst_pad_template_new (name, direction, GST_PAD_ALWAYS, GST_CAPS_ANY));
+  GstPad *pad = gst_object_ref_sink (gst_pad_new_from_template (any, name));
+  GstPad *peer = gst_element_get_static_pad (element, direction == GST_PAD_SRC ? "sink" : "src");
+
+  gst_pad_set_element_private (pad, user);
+  if (direction == GST_PAD_SRC)
+    gst_pad_link (pad, peer);
+  else
+    gst_pad_link (peer, pad);
+  gst_object_unref (peer);
+  gst_object_unref (any);
+  return pad;
+}
+
 /* ---- caps --------------------------------------------------------------- */
 
 static const gint sides[] = { 16, 1, 2, 3, 4, 5, 7, 8, 9, 15, 17, 24, 31, 33, 40 };
