@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Copyright (C) 2026 the gst-cuda-filters authors
 #
-# sanitized.sh kernelcheck|faults|elements|fuzz: a share of the tests in the build with the address and the undefined
-# behaviour sanitizers, which tests/run.sh makes and names in CF_SANITIZED.
+# sanitized.sh kernelcheck|faults|elements|fuzz|watch: a share of the tests in the build with the address and the
+# undefined behaviour sanitizers, which tests/run.sh makes and names in CF_SANITIZED. `watch` is all of cf-watch's and
+# no part of tests/run.sh: docs/testing.md.
 set -u
 here=$(cd "$(dirname "$0")/.." && pwd)
 if [ -z "${CF_SANITIZED:-}" ]; then
@@ -21,7 +22,21 @@ build_tests () { # LOG TEST...
   shift
   meson test -C "$CF_SANITIZED" --no-rebuild --num-processes 2 --timeout-multiplier 4 --logbase "$log" "$@" \
     > "$CF_SANITIZED/$log.log" 2>&1
-  exec python3 "$here/summary.py" "$CF_SANITIZED/meson-logs/$log.json"
+  python3 "$here/summary.py" "$CF_SANITIZED/meson-logs/$log.json"
+}
+
+# A report counts by itself: some tests kill cf-watch, or expect it to fail.
+watch_tests () {
+  local reports=$CF_SANITIZED/reports status=0
+  rm -rf "$reports"
+  mkdir -p "$reports" || return
+  ASAN_OPTIONS+=:log_path=$reports/report UBSAN_OPTIONS+=:log_path=$reports/report
+  # libproxy throws exceptions, for which a sanitizer linked into a program in C has no library.
+  export CF_WATCH_SLOW=4 GIO_USE_PROXY_RESOLVER=dummy
+  build_tests watch watch-{control,files,fuzz,growth,hidden,reach,recording,clock,lost,network,rtsp} || status=1
+  cat "$reports"/* 2> /dev/null || return "$status"
+  echo "0 passed, $(find "$reports" -type f | wc -l) failed, 0 skipped"
+  return 1
 }
 
 case ${1:-} in
@@ -38,5 +53,6 @@ case ${1:-} in
     build_tests elements roi_properties same devices hangs flushes linkslots cudart \
       elements_{properties,buffers,negotiation,segment,areas,flight,center,life}_cpu ;;
   fuzz) build_tests fuzz fuzz_{kernel,kernel_file,fraction,coefficients,seeds,zones,settings,regions,stream,chaos} ;;
-  *) echo "usage: sanitized.sh kernelcheck|faults|elements|fuzz"; exit 2 ;;
+  watch) watch_tests ;;
+  *) echo "usage: sanitized.sh kernelcheck|faults|elements|fuzz|watch"; exit 2 ;;
 esac

@@ -256,6 +256,12 @@ def talk(path, text):
     return [json.loads(line) for line in data.decode().splitlines()]
 
 
+def sanitized():
+    """Returns whether the program has the address sanitizer: its malloc keeps what is freed, and counts nothing."""
+    with open(PROGRAM, 'rb') as file:
+        return b'__asan_init' in file.read()
+
+
 def free_port():
     with socket.create_server(('127.0.0.1', 0)) as server:
         return server.getsockname()[1]
