@@ -7,7 +7,9 @@
 #include <math.h>
 #include <string.h>
 
-#define MAX_DEPTH 16 /* of brackets; FILE needs four */
+#define MAX_DEPTH 16                   /* of brackets; FILE needs four */
+#define BYTE_ORDER_MARK "\xef\xbb\xbf" /* some editors begin a file with it, and json-glib takes it */
+#define NO_OBJECT "it has to be a JSON object: { ... }"
 
 static char *
 member_key (JsonObject *object, const char *member)
@@ -238,31 +240,37 @@ const char *
 json_trouble (const char *text, guint *line)
 {
   guint depth = 0;
-  gboolean closed = FALSE;
+  gboolean closed = FALSE, blank;
 
   *line = 1;
+  text += g_str_has_prefix (text, BYTE_ORDER_MARK) ? strlen (BYTE_ORDER_MARK) : 0;
   for (gsize n; *text; text += n) {
     n = token_length (text);
-    if (closed && !g_ascii_isspace (*text) && !g_str_has_prefix (text, "/*"))
+    blank = g_ascii_isspace (*text) || g_str_has_prefix (text, "/*");
+    if (closed && !blank)
       return "something is behind the } of the object";
+    if (depth == 0 && !blank && *text != '{' && *text != '[')
+      return NO_OBJECT;
+    if (!blank && !g_ascii_isalnum (*text) && !strchr ("{}[]:,\"'+-.", *text))
+      return "a character is here that JSON has in quotes only";
     depth += *text == '{' || *text == '[';
     if (depth > MAX_DEPTH)
       return "its brackets are nested deeper than " G_STRINGIFY (MAX_DEPTH);
     if (*text == '}' || *text == ']')
-      closed = depth == 0 || --depth == 0;
+      closed = --depth == 0;
     for (gsize i = 0; i < n; i++)
       *line += text[i] == '\n';
   }
   return NULL;
 }
 
-/* Returns what is wrong with a number that json-glib takes for another one, or NULL. */
+/* Returns what is wrong with a number that json-glib may take for another one, or NULL. */
 static char *
 check_number (const char *token, gsize n)
 {
   g_autofree char *number = g_strndup (token, n);
 
-  if (token[0] == '0' && n > 1 && (g_ascii_isdigit (token[1]) || g_ascii_tolower (token[1]) == 'x'))
+  if (token[0] == '0' && n > 1 && g_ascii_isalnum (token[1]) && g_ascii_tolower (token[1]) != 'e')
     return g_strdup_printf ("%.40s is no number of JSON", number);
   if (g_ascii_isdigit (token[0]) && n > 18 && !strpbrk (number, ".eE"))
     return g_strdup_printf ("%.40s is too large a number", number);
@@ -278,8 +286,8 @@ add_fault (Reader *reader, guint line, const char *what)
   return FALSE;
 }
 
-/* Finds numbers that json-glib, which has parsed the text, did not read as they stand there: 010 is 8 for it, and those
- * larger than 64 bits can have become others. Returns FALSE after a fault. */
+/* Finds numbers that some versions of json-glib do not read as they stand there: 010 is 8 for them, and those
+ * larger than 64 bits can become others. Returns FALSE after a fault. */
 static gboolean
 check_numbers (Reader *reader, const char *text)
 {
@@ -330,14 +338,16 @@ reader_parse (Reader *reader, const char *text, gssize length)
     add_fault (reader, line, trouble);
     return NULL;
   }
+  if (!check_numbers (reader, text))
+    return NULL;
   if (!json_parser_load_from_data (reader->parser, text, length, &error)) {
     add_parse_error (reader, error);
     return NULL;
   }
   root = json_parser_get_root (reader->parser);
   if (!root || !JSON_NODE_HOLDS_OBJECT (root)) {
-    reader_fault (reader, NULL, "", NULL, "it has to be a JSON object: { ... }");
+    reader_fault (reader, NULL, "", NULL, NO_OBJECT);
     return NULL;
   }
-  return check_numbers (reader, text) ? json_node_get_object (root) : NULL;
+  return json_node_get_object (root);
 }

@@ -50,9 +50,9 @@ gboolean reader_fill (Reader *reader, JsonObject *object, const char *where, con
 JsonObject *reader_object (Reader *reader, JsonObject *object, const char *where, const char *member);
 /* Returns whether the object has two members of this name, of which json-glib kept one. */
 gboolean reader_is_twice (Reader *reader, JsonObject *object, const char *member);
-/* Returns what json-glib may not be given, and its line; NULL if there is nothing: brackets that are nested deeper than
- * in any text that is right, since its parser recurses at each one and the stack is limited, and text behind the
- * object, where some versions abort the process. The text is valid UTF-8. */
+/* Returns what json-glib may not be given, and its line; NULL if there is nothing. It recurses at each bracket, and the
+ * stack is limited: no text that is right has so many. Some versions abort the process at a second value, and take
+ * characters that JSON does not have for other ones. The text is valid UTF-8. */
 const char *json_trouble (const char *text, guint *line);
 /* Adds a fault: "FILE:LINE: cameras.door.timeout: ..."; `member` NULL: of the object itself. Returns FALSE. */
 gboolean reader_fault (Reader *reader, JsonObject *object, const char *where, const char *member, const char *format,

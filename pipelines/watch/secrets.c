@@ -8,6 +8,7 @@
 
 #include <glib/gstdio.h>
 #include <json-glib/json-glib.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -63,6 +64,7 @@ read_file (const char *path, GString *wrong)
   g_autoptr (GList) names = NULL;
   g_autofree char *text = NULL;
   JsonObject *top = NULL;
+  JsonNode *root = NULL;
   const char *trouble;
   GStatBuf info;
   gsize length;
@@ -77,12 +79,14 @@ read_file (const char *path, GString *wrong)
     g_string_append_printf (wrong, "%s: it is not UTF-8 text", path);
   else if ((trouble = json_trouble (text, &line)))
     g_string_append_printf (wrong, "%s:%u: %s", path, line, trouble);
-  else if (!json_parser_load_from_data (parser, text, (gssize) length, NULL) || !json_parser_get_root (parser) ||
-      !JSON_NODE_HOLDS_OBJECT (json_parser_get_root (parser)))
-    g_string_append_printf (wrong, "%s: it is not a JSON object (line %u)", path,
-        json_parser_get_current_line (parser));
+  else if (!json_parser_load_from_data (parser, text, (gssize) length, &error)) {
+    /* The parser's message, "<data>:LINE:...", repeats parts of the file: only the line is taken from it. */
+    sscanf (error->message, "<data>:%u:", &line);
+    g_string_append_printf (wrong, "%s:%u: it is not JSON", path, line);
+  } else if (!(root = json_parser_get_root (parser)) || !JSON_NODE_HOLDS_OBJECT (root))
+    g_string_append_printf (wrong, "%s: it has to be a JSON object: { ... }", path);
   else
-    top = json_node_get_object (json_parser_get_root (parser));
+    top = json_node_get_object (root);
   names = top ? json_object_get_members (top) : NULL;
   for (GList *l = names; top && l; l = l->next)
     if (!check_entry (path, top, l->data, wrong))

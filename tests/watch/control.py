@@ -178,6 +178,7 @@ def changes(folder):
         expect('already' in watch.ask('add hall {"source":"test"}', ok=False)['error'], 'twice')
         expect('source' in watch.ask('add x {}', ok=False)['error'], 'no source')
         expect('is behind' in watch.ask('add x {} {}', ok=False)['error'], 'two objects')
+        expect('JSON object' in watch.ask('add x "a" {}', ok=False)['error'], 'a text and an object')
         expect('nosuch' in watch.ask('add x {"source":"test","filter":"nosuch"}', ok=False)['error'], 'no element')
         watch.ask('remove hall')
         watch.wait('removed', 'hall')

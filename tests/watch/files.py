@@ -91,6 +91,9 @@ def sources(folder):
         json.dump({'a': {'pin': 1, 'user': 'viewer', 'password': 'x'}}, file)
     refuse(folder, {'cameras': {'a': CAMERA}, 'secrets': secret}, 'secrets.json: a: has to be')
     for text, what in {'{} {}': ':1: something is behind', '{}\n{"a": {}}': ':2: something is behind',
+                       '{\n"a":\n{x} }': 'secrets.json:3: it is not JSON', '[]': 'has to be a JSON object',
+                       'null {"a": {}}': 'secrets.json:1: it has to be a JSON object',
+                       '{"a": {"password": "x"': 'secrets.json:1: it is not JSON',
                        '[' * 200000: 'nested', '{}\0{}': 'UTF-8'}.items():
         with open(secret, 'w', encoding='utf-8') as file:
             file.write(text)
@@ -100,6 +103,7 @@ def sources(folder):
 def texts(folder):
     """What is no JSON, and what the parser would take for something else."""
     five = '{\n "cameras": {\n  "a": { "source": "test" },\n  "b": { "source": "test",\n "latency": "1" }\n}\n}'
+    number = '{"cameras": {"a": {"source": "test", "latency": %s}}}'
     huge = '{"cameras": {"a": {"source": "test", "gpu": %s99999999999999999999}}}'
     for text, what in {
             five: ':5: cameras.b.latency', '[]': 'object', '{"cameras":': 'watch.json', '': 'object',
@@ -107,9 +111,13 @@ def texts(folder):
             '{"cameras": {"a": {"source":"test", "source":"test"}}}': 'twice',
             '{"cameras": {}}\n{"cameras": {}}': 'json:2: something is behind',
             '{} {}': 'json:1: something is behind', '{}\n"': 'json:2: something is behind',
+            '"x" {"a": 1}': 'json:1: it has to be a JSON object', '\n5 {}': 'json:2: it has to be a JSON object',
+            '{/{/}{"a": 1}': 'json:1: a character is here that JSON has in quotes only',
             '{"cameras": {\'\\\': {}}}': 'name', '{"cameras": {},\n}': ': a comma has nothing behind it',
             '{"cameras": {} "secrets": "x"}': ': a comma is missing',
             '{"cameras":\n{"a": {"source": "test", "latency": 0200}}}': 'json:2: 0200 is no number',
+            number % '010': '1: 010 is no', number % '-00': '1: 00 is no', number % '0x10': '1: 0x10 is no',
+            number % '0b11': '1: 0b11 is no', number % '$10': 'in quotes only', number % '07 7': '1: 07 is no',
             huge % '': 'too large a number', huge % '-': 'too large a number',
             '[' * 200000: 'nested', '{"cameras": ' + '[{"a":' * 50000: 'nested',
             '{"cameras": {"a": {"source": "test", "filter": "' + '[' * 50 + '"}}}': 'filter'}.items():
@@ -185,13 +193,13 @@ def recordings(folder):
 
 
 def right(folder):
-    """A file that is right, and command lines."""
+    """A file that is right, with the mark that some editors begin files with, and command lines."""
     path = os.path.join(folder, 'watch.json')
     line = 'cudamedian kernel-size=3 ! cudaconvolve name=n1234567890123456789 backend=cuda'
     good = {'cameras': {'a': {**CAMERA, 'filter': line, 'record': {'folder': 'x', 'when': 'motion'}}},
             'defaults': {'latency': 2e2, 'record': {'folder': 'y', 'keep_days': 7}}, 'control': {'stdin': False}}
     with open(path, 'w', encoding='utf-8') as file:
-        file.write(json.dumps(good) + "/* that's all: {} */\n")
+        file.write('\ufeff' + json.dumps(good) + "/* that's all: {} */\n")
     status, _, errors = run('--check', path)
     expect(status == 0, errors)
     expect(not SCHEMAS['config'] or SCHEMAS['config'].is_valid(good), 'the schema refuses it')
