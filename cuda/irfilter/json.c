@@ -20,6 +20,9 @@ typedef struct {
   CfIrTaps *taps;
   const char *quadrant; /* the one being read; NULL: none */
   CfStatus *status;
+  int open;     /* objects and lists that have not ended yet */
+  bool ended;   /* whether the first has */
+  guint behind; /* the line of one behind it; 0: there is none */
 } Reader;
 
 #define FAIL(...) (cf_fail (r->status, CF_BAD_VALUE, __VA_ARGS__))
@@ -214,6 +217,24 @@ report_position (JsonParser *parser, const GError *error, Reader *r)
       json_parser_get_current_line (parser), json_parser_get_current_pos (parser));
 }
 
+/* Signal handlers: an object or a list begins or has ended. The parser takes several. Which of them it keeps depends on
+ * its version. */
+static void
+note_start (JsonParser *parser, Reader *r)
+{
+  if (r->ended && !r->behind)
+    r->behind = json_parser_get_current_line (parser);
+  r->open++;
+}
+
+static void
+note_end (JsonParser *parser, gpointer value, Reader *r)
+{
+  (void) parser;
+  (void) value;
+  r->ended |= --r->open == 0;
+}
+
 CfCode
 cf_ir_read_json (const char *text, CfIrTaps *taps, CfStatus *status)
 {
@@ -227,8 +248,16 @@ cf_ir_read_json (const char *text, CfIrTaps *taps, CfStatus *status)
   FAIL ("coefficients: this is not JSON; an example is " EXAMPLE);
   parser = json_parser_new ();
   g_signal_connect (parser, "error", G_CALLBACK (report_position), r);
-  code = json_parser_load_from_data (parser, text, -1, NULL) ? read_root (r, json_parser_get_root (parser))
-                                                             : CF_BAD_VALUE;
+  g_signal_connect (parser, "object-start", G_CALLBACK (note_start), r);
+  g_signal_connect (parser, "array-start", G_CALLBACK (note_start), r);
+  g_signal_connect (parser, "object-end", G_CALLBACK (note_end), r);
+  g_signal_connect (parser, "array-end", G_CALLBACK (note_end), r);
+  if (!json_parser_load_from_data (parser, text, -1, NULL))
+    code = CF_BAD_VALUE;
+  else if (r->behind)
+    code = FAIL ("coefficients, line %u: something is behind the object; an example is " EXAMPLE, r->behind);
+  else
+    code = read_root (r, json_parser_get_root (parser));
   g_object_unref (parser);
   if (code == CF_OK)
     cf_fail (status, CF_OK, "%s", "");

@@ -56,6 +56,8 @@ static const Bad bad[] = { { "numerator", "", "row 1, column 1" }, { "numerator"
   { "coefficients", "/nonexistent/set.json", "/nonexistent/set.json" }, { "coefficients", "/", "directory" },
   { "coefficients", "@", "no object" },
   { "coefficients", "@{ \"m\": 1,\n\"se\": { \"a\": [[1,]] } }", "line 2, character " },
+  { "coefficients", "@" SE ("") "{}", "line 1: something is behind the object" },
+  { "coefficients", "@" SE ("") "\n[]", "line 2: something is behind the object" },
   { "coefficients", "@[1, 2]", "no object" }, { "coefficients", "@{ \"m\": 2 }", "no quadrant" },
   { "coefficients", "@{ \"m\": 9, \"se\": {} }", "\"m\" is 9" },
   { "coefficients", "@{ \"se\": { \"a\": [[1]] } }", "\"m\" is 0" },
