@@ -48,6 +48,7 @@ packages () {
   command -v ffprobe > /dev/null || echo ffmpeg
   # Tests run with either Python, which may be the same.
   { python3 -c 'import jsonschema' && /usr/bin/python3 -c 'import jsonschema'; } 2> /dev/null || echo python3-jsonschema
+  { python3 -c 'import yaml' && /usr/bin/python3 -c 'import yaml'; } 2> /dev/null || echo python3-yaml
   command -v python3 > /dev/null || echo python3
   python3 -c 'import venv, ensurepip' 2> /dev/null || echo python3-venv
   # PyGObject is the system's Python's; python3 may be another one.

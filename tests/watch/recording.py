@@ -227,9 +227,10 @@ def gray_of(path):
 
 
 def levels(folder):
-    """H.264 of full range without a description of its colours: recording and snapshot show the same levels."""
+    """H.264 of full range without a description of its colours: recording and snapshot show the same levels. Some
+    versions of ffmpeg write into Matroska that the range is limited, so the source is MP4."""
     need('ffmpeg')
-    source, shot = os.path.join(folder, 'full.mkv'), os.path.join(folder, 'shot.png')
+    source, shot = os.path.join(folder, 'full.mp4'), os.path.join(folder, 'shot.png')
     made = subprocess.run(['ffmpeg', '-v', 'error', '-f', 'lavfi', '-i', 'color=black:size=352x288:rate=10:duration=3,'
                            'format=yuv420p,geq=lum=X*255/351:cb=128:cr=128', '-c:v', 'libx264', '-crf', '5',
                            '-x264-params', 'fullrange=on', source], check=False, timeout=SECONDS)
