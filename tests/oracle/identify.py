@@ -7,7 +7,7 @@ more than with weights without poles. Then tests the element's own tables in all
 
     identify.py [--program CF-IDENTIFY] [--backend cpu|cuda]
 
-Needs what oracle_opencv.py needs; skipped (77) without it.
+Needs what oracle_opencv.py needs, and PyGObject and NumPy in the system's Python; skipped (77) without it.
 """
 import argparse
 import json
@@ -113,6 +113,9 @@ def main():
     parser.add_argument("--program", default=os.path.join(here, "..", "..", "build-tests", "pipelines", "cf-identify"))
     parser.add_argument("--backend", default="cpu", choices=("cpu", "cuda"))
     options = parser.parse_args()
+    if subprocess.run(["/usr/bin/python3", "-c", "import gi, numpy"], check=False).returncode:
+        print("skipped: cf-identify needs PyGObject and NumPy\n0 passed, 0 failed, 1 skipped")
+        sys.exit(77)
     images = {name: cv2.cvtColor(image, cv2.COLOR_BGR2GRAY) for name, image in load_images()}
     sharp = images["camera.png"]
     checks = Checks()

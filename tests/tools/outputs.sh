@@ -77,7 +77,7 @@ have_watch=1
 [ -x "${watch[0]}" ] || { have_watch=0; skip "cf-watch is not built"; }
 identify=("$build/pipelines/cf-identify" --window 2 --chart --blur gauss:1)
 have_identify=1
-[ -x "${identify[0]}" ] || { have_identify=0; skip "cf-identify is not built"; }
+/usr/bin/python3 -c 'import gi, numpy' || { have_identify=0; skip "cf-identify needs PyGObject and NumPy"; }
 
 # ---- every program and script has the version of the project
 
@@ -217,6 +217,7 @@ refuse 'output exists' '--force replaces it' "${bench[@]}" --json keep.json
 mkfifo pipe.avi
 refuse 'output is a pipe' 'not a file but' "${bench[@]}" --json pipe.avi --force
 refuse 'output is a pipe' 'not a file but' "${demo[@]}" clip.avi pipe.avi --force
+refuse 'output is a pipe' 'not a file but' "${identify[@]}" --output pipe.avi --force
 rm pipe.avi
 refuse 'output is the input' 'is the input' "${demo[@]}" clip.avi clip.avi --force
 refuse 'a link is the input' 'is the input' "${effect[@]}" --force blur clip.avi link.avi
@@ -244,6 +245,7 @@ done
 refuse 'no folder' 'there is no folder "none"' "${demo[@]}" --output none/out.avi
 refuse 'no folder' 'there is no folder "none"' "${effect[@]}" blur clip.avi none/out.avi
 refuse 'no folder' 'there is no folder "none"' "${bench[@]}" --json none/out.json
+refuse 'no folder' 'there is no folder "none"' "${identify[@]}" --output none/out.json
 refuse 'no folder' 'cannot be written' "$root/pipelines/demo.sh" --output none/out.avi
 if [ $have_watch = 1 ]; then
   cameras socket.json '' ', "control": { "socket": "none/control" }'
@@ -257,6 +259,7 @@ if "${as[@]}" test -x "${demo[0]}" -a ! -w closed; then
   refuse 'no permission' 'the folder "closed" cannot be written' "${as[@]}" "${demo[@]}" --output closed/out.avi
   refuse 'no permission' 'the folder "closed" cannot be written' "${as[@]}" "${effect[@]}" blur clip.avi closed/out.mkv
   refuse 'no permission' 'the folder "closed" cannot be written' "${as[@]}" "${bench[@]}" --json closed/out.json
+  refuse 'no permission' 'the folder "closed" cannot be written' "${as[@]}" "${identify[@]}" --output closed/out.json
   refuse 'no permission' 'cannot be written' "${as[@]}" env -C closed "$root/pipelines/demo.sh"
   refuse 'no permission' 'in which the project is built' env CF_BUILD="$dir/closed/build" "${as[@]}" \
     "$root/tests/run.sh"
@@ -322,11 +325,13 @@ if [ -w /dev/full ]; then
   refuse 'no space' 'cannot be written: No space' bash -c "${bench[*]} > /dev/full"
   refuse 'no space' 'the output cannot be written' bash -c "${demo[0]} --help > /dev/full"
   refuse 'no space' 'the output cannot be written' bash -c "${bench[0]} --version > /dev/full"
+  refuse 'no space' 'the output cannot be written' bash -c "${identify[0]} --version > /dev/full"
 else
   skip 'no space for a list: there is no /dev/full'
 fi
 # A closed descriptor: no file that the program opens takes its place, and the list with it.
 refuse 'no output' 'cannot be written: Bad file descriptor' bash -c "${regions[0]} --json --interval 0 clip.avi >&-"
+refuse 'no output' 'cannot be written: Bad file descriptor' bash -c "${identify[0]} --version >&-"
 
 # ---- no display
 
@@ -370,6 +375,12 @@ fi
 grep -q 'the result stays in "new.json\.' said && [ "$(cat new.json)" = other ] && grep -q '"rows"' new.json.*
 result $? "a file that appears during the measurement"
 rm new.json*
+if [ $have_identify = 1 ]; then # the first line comes after the first of three searches
+  { read -r _; echo other > new.json; cat > said; } < <("${identify[@]}" --symmetry none --output new.json 2>&1)
+  grep -q 'the result stays in "new.json\.' said && [ "$(cat new.json)" = other ] && grep -q '"m": 2' new.json.*
+  result $? "a file that appears during the search"
+  rm new.json*
+fi
 
 # ---- --force, and Ctrl-C
 
