@@ -65,9 +65,9 @@ complete_color (GstEvent *event)
   return event;
 }
 
-/* Sees what enters the line. A picture has come: the count of bytes without one begins anew. The times of frames rise:
- * JPEGs over HTTP have none; some cameras and files give several frames the same, or step back; and an encoder or a
- * muxer would lose these frames. */
+/* Sees what enters the line. A picture has come: the counts of what comes without one begin anew. The times of frames
+ * rise: JPEGs over HTTP have none; some cameras and files give several frames the same, or step back; and an encoder or
+ * a muxer would lose these frames. */
 GstPadProbeReturn
 run_on_input (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
@@ -83,6 +83,7 @@ run_on_input (GstPad *pad, GstPadProbeInfo *info, gpointer data)
     return GST_PAD_PROBE_OK;
   }
   atomic_store (&run->unseen, 0);
+  atomic_store (&run->senders, 0);
   if (!(event = gst_pad_get_sticky_event (pad, GST_EVENT_SEGMENT, 0)))
     return GST_PAD_PROBE_OK;
   gst_event_parse_segment (event, &segment);

@@ -2,11 +2,15 @@
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * limits.c: what a camera may make the process hold, which all cameras share: bytes that come without a picture, which
- * a demuxer or a decoder collects, and the size that a picture says it has, which a decoder allocates. */
+ * a demuxer or a decoder collects, the streams of an RTSP server, each of which takes a thread, and the size that a
+ * picture says it has, which a decoder allocates. */
 #include "parts.h"
 #include "run-private.h"
 
 #include "cf.h"
+
+#define MAX_STREAMS 16 /* of one server: pictures, sound, what it sees in them */
+#define MAX_SENDERS 64 /* that packets may name between two pictures */
 
 /* Counts what comes from the source since the last picture. When it is too much, nothing more of it passes. */
 static GstPadProbeReturn
@@ -50,6 +54,46 @@ run_limit_bytes (Run *run, GstElement *source)
 {
   gst_element_foreach_src_pad (source, count_present_pad, run);
   g_signal_connect (source, "pad-added", G_CALLBACK (count_pad), run);
+}
+
+static gboolean
+select_stream (GstElement *source, guint number, GstCaps *caps, gpointer run)
+{
+  (void) source;
+  (void) caps;
+  (void) run;
+  return number < MAX_STREAMS;
+}
+
+/* Counts the senders of packets. The session keeps each for a while, whatever becomes of its packets. */
+static void
+on_sender (GstElement *manager, guint session, guint sender, gpointer data)
+{
+  Run *run = data;
+
+  (void) manager;
+  (void) session;
+  (void) sender;
+  if (atomic_fetch_add (&run->senders, 1) == MAX_SENDERS)
+    GST_ELEMENT_ERROR (run->pipeline, STREAM, FAILED,
+        ("The camera has sent packets of more than %d senders (SSRC) without a picture", MAX_SENDERS), (NULL));
+}
+
+static void
+limit_manager (GstElement *source, GstElement *manager, gpointer run)
+{
+  (void) source;
+  if (!g_object_class_find_property (G_OBJECT_GET_CLASS (manager), "max-streams")) /* it is no rtpbin */
+    return;
+  g_object_set (manager, "max-streams", MAX_STREAMS, NULL);
+  g_signal_connect (manager, "on-new-ssrc", G_CALLBACK (on_sender), run);
+}
+
+void
+run_limit_streams (Run *run, GstElement *source)
+{
+  g_signal_connect (source, "select-stream", G_CALLBACK (select_stream), NULL);
+  g_signal_connect (source, "new-manager", G_CALLBACK (limit_manager), run);
 }
 
 /* Sees what a decoder is about to get. Frame sizes are in its caps or, of a JPEG, in its bytes. */

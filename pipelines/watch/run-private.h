@@ -36,6 +36,7 @@ struct Run {
 
   /* Written by streaming threads. */
   _Atomic guint64 unseen; /* bytes that came since the last picture */
+  _Atomic guint senders;  /* that came since then */
   _Atomic guint64 frames;
   _Atomic gint64 last_frame;
   _Atomic int width, height;
@@ -81,7 +82,9 @@ void run_count_queue (RunQueue *queue);
 void run_ask_again (Run *run, GstElement *parts);
 /* Has the pipeline fail when more than the camera's `max_bytes` come from the source without a picture. */
 void run_limit_bytes (Run *run, GstElement *source);
-/* Does the same, where the element is a decoder, before it gets a picture larger than the filters take. */
+/* Bounds the streams that an rtspsrc takes from its server. */
+void run_limit_streams (Run *run, GstElement *source);
+/* Has the pipeline fail, where the element is a decoder, before it gets a picture larger than the filters take. */
 void run_limit_size (Run *run, GstElement *element);
 /* Takes the frame for the snapshot that waits. Called from a streaming thread. */
 void run_take_shot (Run *run, GstPad *pad, GstBuffer *buffer);

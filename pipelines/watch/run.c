@@ -175,7 +175,7 @@ set_up_source (GstElement *decoder, GstElement *source, gpointer data)
 {
   static const char *const protocols
       [] = { [TRANSPORT_TCP] = "tcp", [TRANSPORT_UDP] = "udp+udp-mcast", [TRANSPORT_AUTO] = "tcp+udp+udp-mcast" };
-  const Run *run = data;
+  Run *run = data;
   const CameraSettings *s = run->settings;
   GObject *object = G_OBJECT (source);
   GstElementFactory *factory = gst_element_get_factory (source);
@@ -183,10 +183,11 @@ set_up_source (GstElement *decoder, GstElement *source, gpointer data)
 
   (void) decoder;
   if (s->live || s->http) /* a file is no longer than it is */
-    run_limit_bytes ((Run *) run, source);
+    run_limit_bytes (run, source);
   trust_set_up (source, run->pipeline, s);
   if (!factory || g_strcmp0 (GST_OBJECT_NAME (factory), "rtspsrc"))
     return;
+  run_limit_streams (run, source);
   set_if_there (object, "protocols", protocols[s->transport]);
   set_if_there (object, "latency", latency);
   set_if_there (object, "tcp-timeout", us); /* a server that does not answer */

@@ -3,10 +3,12 @@
 # Copyright (C) 2026 the gst-cuda-filters authors
 """cf-watch: what cameras and a broker send that is not by the book, or more than anyone wants. See harness.py."""
 import glob
+import itertools
 import json
 import os
 import re
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -110,11 +112,11 @@ def asked(folder):
 
 
 class Flood:
-    """A server on loopback that answers the first bytes of each client by `begin (bytes)`, and again, until it returns
-    nothing; then it sends `more` as long as the client takes it."""
+    """A server on loopback that answers each request of a client by `begin (request)`, a pair: the answer and, for the
+    last request, what is sent behind it as long as the client takes it."""
 
-    def __init__(self, begin, more):
-        self.begin, self.more = begin, more
+    def __init__(self, begin):
+        self.begin, self.requests = begin, []
         self.server = socket.create_server(('127.0.0.1', 0))
         self.port = self.server.getsockname()[1]
         threading.Thread(target=self.accept, daemon=True).start()
@@ -124,16 +126,63 @@ class Flood:
             threading.Thread(target=self.serve, args=(self.server.accept()[0],), daemon=True).start()
 
     def serve(self, client):
-        try:
-            while True:
-                answer, last = self.begin(client.recv(65536))
-                client.sendall(answer)
-                if last:
-                    break
-            while True:
-                client.sendall(self.more)
-        except OSError:
-            pass
+        with client:
+            try:
+                while request := client.recv(65536):
+                    self.requests.append(request)
+                    answer, more = self.begin(request)
+                    client.sendall(answer)
+                    for data in more:
+                        client.sendall(data)
+            except OSError:
+                pass
+
+
+def rtsp(last, more, **lines):
+    """Returns what answers RTSP: with the lines (and the body) of each method, and behind the last with `more ()`."""
+    lines = {'OPTIONS': b'Public: DESCRIBE, SETUP, PLAY\r\n\r\n', **lines}
+
+    def begin(request):
+        method, number = request.split()[0].decode(), re.search(rb'CSeq: *(\d+)', request).group(1)
+        answer = b'RTSP/1.0 200 OK\r\nCSeq: ' + number + b'\r\n' + lines.get(method, b'\r\n')
+        return answer, more() if method == last else ()
+    return begin
+
+
+def plays(streams, more):
+    """Returns what answers RTSP for a camera of so many streams, which plays `more ()`."""
+    media = b'm=video 0 RTP/AVP 96\r\na=rtpmap:96 H264/90000\r\na=control:%d\r\n'
+    body = b'v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=x\r\nt=0 0\r\n' + b''.join(media % n for n in range(streams))
+    return rtsp('PLAY', more, SETUP=b'Transport: RTP/AVP/TCP;interleaved=0-1\r\nSession: 1\r\n\r\n',
+                DESCRIBE=b'Content-Type: application/sdp\r\nContent-Length: %d\r\n\r\n' % len(body) + body)
+
+
+def interleaved(channel, packet):
+    """Yields, without an end, `packet (n)` as RTSP carries it."""
+    for first in itertools.count(step=50):
+        packets = map(packet, range(first, first + 50))
+        yield b''.join(b'$' + struct.pack('>BH', channel, len(data)) + data for data in packets)
+
+
+def fragment(number):
+    """Returns a packet of a picture by H.264 that has no last one."""
+    head = struct.pack('>BBHII', 0x80, 96, number & 0xffff, 1, 1)
+    return head + (b'\x7c\x05' if number else b'\x7c\x85') + bytes(1300)
+
+
+def report(number):
+    """Returns a report of RTCP, by another sender each time."""
+    return struct.pack('>BBHIIIIII', 0x80, 200, 6, number, 0, 0, 0, 0, 0)
+
+
+# RTSP cameras that fill the memory: headers and a body without an end, a picture without one, a sender a packet.
+FLOODS = {
+    'headers': rtsp('DESCRIBE', lambda: itertools.repeat(b'X-A: b\r\n' * 10000), DESCRIBE=b''),
+    'body': rtsp('DESCRIBE', lambda: itertools.repeat(bytes(1 << 20)),
+                 DESCRIBE=b'Content-Type: application/sdp\r\nContent-Length: 2000000000\r\n\r\nv=0\r\n'),
+    'fragments': plays(1, lambda: interleaved(0, fragment)),
+    'reports': plays(1, lambda: interleaved(1, report)),
+}
 
 
 def most_memory(watch):
@@ -186,36 +235,30 @@ def too_much(folder):
 
 
 def too_much_said(folder):
-    """An RTSP server whose description has gigabytes, or no end of headers, and a broker that sends a message of
-    256 MB: the connection ends, and nothing hangs."""
-    def describe(lines):
-        def begin(request):
-            number = re.search(rb'CSeq: *(\d+)', request).group(1)
-            head = b'RTSP/1.0 200 OK\r\nCSeq: ' + number + b'\r\n'
-            if request.startswith(b'DESCRIBE'):
-                return head + lines, True
-            return head + b'Public: DESCRIBE, SETUP, PLAY\r\n\r\n', False
-        return begin
-
-    body = b'Content-Type: application/sdp\r\nContent-Length: 2000000000\r\n\r\nv=0\r\n'
-    floods = {'headers': Flood(describe(b''), b'X-A: b\r\n' * 10000),
-              'body': Flood(describe(body), bytes(1 << 20))}
-    house = Flood(lambda request: (b'\x20\x02\x00\x00\x30\xff\xff\xff\x7f', True), bytes(1 << 20))
-    cameras = {name: {'source': f'rtsp://127.0.0.1:{flood.port}/x', 'timeout': 2} for name, flood in floods.items()}
+    """RTSP cameras that fill the memory, or have no end of streams, and a broker that sends a message of 256 MB: the
+    connection ends, and nothing hangs."""
+    floods = {name: Flood(begin) for name, begin in {**FLOODS, 'streams': plays(300, lambda: ())}.items()}
+    reasons = {'fragments': 'max_bytes', 'reports': 'senders'}
+    house = Flood(lambda request: (b'\x20\x02\x00\x00\x30\xff\xff\xff\x7f', itertools.repeat(bytes(1 << 20))))
     with Watch({'cameras': {'good': GOOD}}, folder) as watch:
         watch.wait('started', 'good')
-        for name, camera in cameras.items():
+        for name, flood in floods.items():
+            camera = {'source': f'rtsp://127.0.0.1:{flood.port}/x', 'timeout': 2, 'max_bytes': 8 << 20}
             watch.ask(f'add {name} {json.dumps(camera)}')
-            watch.wait('lost', name)
+            reason = watch.wait('lost', name)['reason']
+            expect(reasons.get(name, '') in reason, (name, reason))
             watch.ask(f'remove {name}')
         watch.until('all is stopped', lambda s: set(s['cameras']) == {'good'})
         expect(most_memory(watch) < 200, f'{most_memory(watch)} MiB')
+        methods = [request.split()[0] for request in floods['streams'].requests]
+        expect(methods.count(b'SETUP') == 16, methods)
         undisturbed(watch)
         watch.end()
     config = {'cameras': {'good': GOOD}, 'mqtt': {'host': '127.0.0.1', 'port': house.port}}
     with Watch(config, folder) as watch:
         expect('not asked for' in watch.wait('broker-lost')['reason'], watch.text)
         watch.wait('started', 'good', after={'seq': 0})
+        expect(most_memory(watch) < 100, f'{most_memory(watch)} MiB')
         undisturbed(watch)
         watch.end()
 
