@@ -407,6 +407,16 @@ begin_again (Camera *camera)
   stop (camera);
 }
 
+static const char *
+why_ended (Camera *camera, guint64 frames)
+{
+  if (frames == 0)
+    return "there is no picture in it";
+  if (frames == 1 && camera->settings->http)
+    return "the stream has ended with its first picture; a camera that sends one for each request needs \"every\"";
+  return "the stream has ended";
+}
+
 static void
 on_end (Camera *camera)
 {
@@ -415,7 +425,7 @@ on_end (Camera *camera)
   JsonObject *event;
 
   if (live || frames == 0) {
-    lose (camera, frames ? "the stream has ended" : "there is no picture in it");
+    lose (camera, why_ended (camera, frames));
   } else if (camera->settings->loop) {
     begin_again (camera);
   } else {

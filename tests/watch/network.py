@@ -77,12 +77,17 @@ def odd_parts(folder):
 
 def asked(folder):
     """A camera that sends a picture when it is asked is asked each second, in one pipeline; it is lost when it does not
-    answer, and comes back."""
+    answer, and comes back. Without `every`, the reason of its loss says what it needs."""
     need('ffprobe')
     pictures, calls = jpegs(folder), []
     silent = threading.Event()
 
     def send(request):
+        if request.path == '/once.jpg':
+            request.send_response(200)
+            request.end_headers()
+            request.wfile.write(pictures[0])
+            return
         calls.append(time.monotonic())
         request.send_response(503 if silent.is_set() else 200)
         picture = b'' if silent.is_set() else pictures[len(calls) % len(pictures)]
@@ -95,10 +100,13 @@ def asked(folder):
     with Web(send) as web:
         record = {'folder': os.path.join(folder, 'rec')}
         camera = {'source': web.address + '/snapshot.jpg', 'every': 1, 'record': record}
-        with Watch({'cameras': {'good': GOOD, 'door': camera}}, folder) as watch:
+        once = {'source': web.address + '/once.jpg'}
+        with Watch({'cameras': {'good': GOOD, 'door': camera, 'once': once}}, folder) as watch:
             watch.wait('started', 'door')
+            expect('"every"' in watch.wait('lost', 'once', after={'seq': 0})['reason'], watch.text)
+            watch.ask('remove once')
             watch.until('pictures', lambda s: s['cameras']['door']['frames'] >= 5)
-            expect(not any(event['type'] == 'lost' for event in watch.events), watch.text)
+            expect(not any(e['type'] == 'lost' and e['camera'] == 'door' for e in watch.events), watch.text)
             steps = [after - before for before, after in zip(calls, calls[1:])]
             expect(all(step > 0.8 for step in steps), steps)
             silent.set()
