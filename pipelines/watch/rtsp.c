@@ -4,24 +4,20 @@
  * rtsp.c: what an RTSP server may have the process hold. GStreamer allocates as much for a description as the server
  * says it has, and collects header lines without an end, for which no stop is soon enough. Its connections can be
  * limited, but rtspsrc gives no access to the one that it makes. The dynamic linker finds the functions here, of the
- * same names, before those of GStreamer's library. */
+ * same names, before those of the libraries. */
 #define _GNU_SOURCE /* RTLD_NEXT */
-#include "rtsp.h"
-
 #include <dlfcn.h>
 #include <gst/rtsp/gstrtspconnection.h>
+#include <sys/socket.h>
 
-#define MAX_BODY (1 << 20)        /* a description has a few kilobytes */
-#define LATE (5 * G_USEC_PER_SEC) /* so much longer than it may wait for bytes a whole message may take */
+#define MAX_BODY (1 << 20)             /* a description has a few kilobytes */
+#define MAX_MESSAGE (MAX_BODY + 65536) /* with its header lines */
+#define LATE (5 * G_USEC_PER_SEC)      /* so much longer than it may wait for bytes a whole message may take */
 #define VISIBLE __attribute__ ((visibility ("default")))
 
-typedef struct {
-  GstRTSPConnection *connection;
-  gint64 until; /* monotonic µs */
-} Receive;
-
-static GMutex lock;
-static GSList *receives; /* of Receive: those under way */
+/* Of the message that this thread receives. */
+static _Thread_local gssize receivable = -1; /* bytes that may still come; -1: it receives none */
+static _Thread_local gint64 until;           /* monotonic µs */
 
 VISIBLE GstRTSPResult
 gst_rtsp_connection_create (const GstRTSPUrl *url, GstRTSPConnection **connection)
@@ -40,35 +36,28 @@ gst_rtsp_connection_receive_usec (GstRTSPConnection *connection, GstRTSPMessage 
 {
   GstRTSPResult (*receive) (GstRTSPConnection *, GstRTSPMessage *, gint64) = (GstRTSPResult (*) (GstRTSPConnection *,
       GstRTSPMessage *, gint64)) dlsym (RTLD_NEXT, "gst_rtsp_connection_receive_usec");
-  Receive entry = { connection, g_get_monotonic_time () + timeout + LATE };
   GstRTSPResult result;
 
   if (!receive)
     return GST_RTSP_ENOTIMPL;
-  if (timeout <= 0) /* it may wait for ever */
-    return receive (connection, message, timeout);
-  g_mutex_lock (&lock);
-  receives = g_slist_prepend (receives, &entry);
-  g_mutex_unlock (&lock);
+  receivable = MAX_MESSAGE;
+  until = timeout > 0 ? g_get_monotonic_time () + timeout + LATE : G_MAXINT64; /* 0: it may wait for ever */
   result = receive (connection, message, timeout);
-  g_mutex_lock (&lock);
-  receives = g_slist_remove (receives, &entry);
-  g_mutex_unlock (&lock);
+  receivable = -1;
   return result;
 }
 
-void
-rtsp_check (void)
+/* Is what GLib receives by. For a message that is too long or takes too long the server has closed the connection. */
+VISIBLE ssize_t
+recv (int file, void *data, size_t size, int flags)
 {
-  gint64 now = g_get_monotonic_time ();
+  ssize_t n;
 
-  g_mutex_lock (&lock);
-  for (GSList *l = receives; l; l = l->next) {
-    Receive *entry = l->data;
-    GSocket *socket = gst_rtsp_connection_get_read_socket (entry->connection);
-
-    if (now > entry->until && socket)
-      g_socket_shutdown (socket, TRUE, TRUE, NULL);
-  }
-  g_mutex_unlock (&lock);
+  if (receivable < 0)
+    return recvfrom (file, data, size, flags, NULL, NULL);
+  if (receivable == 0 || g_get_monotonic_time () > until)
+    return 0;
+  n = recvfrom (file, data, MIN (size, (size_t) receivable), flags, NULL, NULL);
+  receivable -= MAX (n, 0);
+  return n;
 }

@@ -7,7 +7,6 @@
 #include "client.h"
 #include "events.h"
 #include "gpu.h"
-#include "rtsp.h"
 #include "secrets.h"
 
 #include <string.h>
@@ -247,5 +246,4 @@ watch_tick (Watch *watch)
   for (guint i = 0; i < watch->leaving->len; i++)
     camera_tick (watch->leaving->pdata[i]);
   free_gone (watch);
-  rtsp_check ();
 }
