@@ -5,12 +5,11 @@
 # run.sh tests | together | sanitize [TOOL...] | bench [OPTION...] | kernels | older [CAPABILITY...] |
 # elements [PROGRAM...] | cuda-memory | schedule [OPTION...] | steady [OPTION...] | crowd [OPTION...] |
 # areas | clip | changes | oracle | soak [gpu|cpu] [OPTION...] | fault [KIND...] | framepath [PART...] |
-# watch [OPTION...] | trace | all | exec COMMAND... | --version: runs the bundle's tests and benchmarks on a
-# machine with an NVIDIA GPU. Each ends with the line N passed, N failed, N skipped. Full logs go to $OUT, or to logs/
-# beside this script. CF_FILTERS=convolve restricts what runs per filter. trace counts the
-# CUDA calls over 1000 steady frames, none of which may allocate, register or copy
-# synchronously; it needs a C compiler, and CUPTI from the toolkit or from Python's packages. fault
-# has the GPU fail in the middle of a stream: address, trap, hang.
+# watch [OPTION...] | starts [OPTION...] | trace | all | exec COMMAND... | --version: runs the bundle's tests and
+# benchmarks on a machine with an NVIDIA GPU. Each ends with the line N passed, N failed, N skipped. Full logs go to
+# $OUT, or to logs/ beside this script. CF_FILTERS=convolve restricts what runs per filter. trace counts the CUDA calls
+# over 1000 steady frames, none of which may allocate, register or copy synchronously; it needs a C compiler, and CUPTI
+# from the toolkit or from Python's packages. fault has the GPU fail in the middle of a stream: address, trap, hang.
 set -u
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 logs=${OUT:-$here/logs}
@@ -506,6 +505,12 @@ soak () {
   grep -h 'of the' "$logs"/soak-*.log
 }
 
+# Starts cf-watch with 64 files on NVIDIA's decoders, and ends it, ten times.
+starts () {
+  step watch-starts in_bundle "$(find_python)" "$here/bin/cameras.py" "$here/bin/cf-watch" --starts 10 \
+    --file "$here/media/clip.mp4" "$@"
+}
+
 # Runs 64 cameras of cf-watch for five minutes (tests/watch/cameras.py).
 watch () {
   step watch-gpu in_bundle "$(find_python)" "$here/bin/cameras.py" cf-watch "$@"
@@ -547,12 +552,13 @@ case $what in
   soak) soak "$@" ;;
   fault) fault "$@" ;;
   watch) watch "$@" ;;
+  starts) starts "$@" ;;
   bench) bench "$@" ;;
   framepath) framepath "$@" ;;
   trace) trace ;;
   all) tests; crowd; trace; sanitize; fault; soak ;;
   exec) in_bundle "$@"; exit ;;
   --version) in_bundle cf-diagnose --version | sed 's/^cf-diagnose/run.sh/'; exit ;;
-  *) sed -n '5,13p' "${BASH_SOURCE[0]}" | sed 's/^# \{0,1\}//' >&2; exit 2 ;;
+  *) sed -n '5,12p' "${BASH_SOURCE[0]}" | sed 's/^# \{0,1\}//' >&2; exit 2 ;;
 esac
 finish

@@ -4,11 +4,15 @@
 """Runs cf-watch with many test pictures, the four elements in turn, in system memory: none may lose a frame.
 
 usage: cameras.py CF-WATCH [--seconds 300] [--cameras 64] [--size 1920x1080] [--backend cuda]
+       cameras.py CF-WATCH --starts 10 --file FILE.mp4 [--cameras 64]
 
 Prints when the first frames came, the frames and the drops of all cameras, on which GPU each is, and the memory; with
 several GPUs they have to be dealt evenly. The pictures are smpte,
 which takes a core 2 ms a frame of 1080p to draw; ball takes 9. The first ten seconds do not count: while all pipelines
-start, the pictures themselves come late. Ends with the line N passed, N failed, N skipped.
+start, the pictures themselves come late. With --starts it begins and ends so many times, as soon as all cameras show
+the file's H.264, which NVIDIA's decoders decode: the driver's library has crashed processes at their end.
+
+Ends with the line N passed, N failed, N skipped.
 """
 import argparse
 import json
@@ -73,6 +77,30 @@ def gpu_memory():
         return "not known"
 
 
+def start_and_end(options, check):
+    """Starts cf-watch with a file for each camera, and ends it when all have shown a frame."""
+    cameras = {f"cam{i:03}": {"source": os.path.abspath(options.file), "filter": LINES[i % len(LINES)]}
+               for i in range(options.cameras)}
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        json.dump({"cameras": cameras}, file)
+        file.flush()
+        for start in range(options.starts):
+            watch = Watch(options.program, file.name)
+            end = time.monotonic() + 60
+            while sum(event["type"] == "started" for event in watch.events) < options.cameras and \
+                    time.monotonic() < end and watch.process.poll() is None:
+                watch.listen(0.1)
+            with open(f"/proc/{watch.process.pid}/maps", encoding="ascii") as maps:
+                decoders = "libnvcuvid" in maps.read()
+            started = sum(event["type"] == "started" for event in watch.events)
+            watch.ask("quit")
+            watch.listen(60)
+            status = watch.process.wait()
+            check(status == 0 and started == options.cameras and decoders,
+                  f"start {start + 1}: {started} cameras, {'NVIDIA' if decoders else 'no NVIDIA'} decoders, "
+                  f"status {status}")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("program")
@@ -80,6 +108,8 @@ def main():
     parser.add_argument("--cameras", type=int, default=64)
     parser.add_argument("--size", default="1920x1080")
     parser.add_argument("--backend", default="cuda")
+    parser.add_argument("--starts", type=int)
+    parser.add_argument("--file")
     options = parser.parse_args()
     passed = failed = 0
 
@@ -88,6 +118,10 @@ def main():
         passed, failed = passed + good, failed + (not good)
         print("ok  " if good else "FAIL", what)
 
+    if options.starts:
+        start_and_end(options, check)
+        print(f"{passed} passed, {failed} failed, 0 skipped")
+        return 1 if failed else 0
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
         json.dump(configuration(options), file)
         file.flush()
