@@ -2,17 +2,19 @@
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * hang.c: for LD_PRELOAD. A disk that does not answer: each call for a file below a folder "hang" waits until the pipe
- * CF_HANG has a writer. */
+ * CF_HANG has a writer, and so does writing to one that is open. */
 #define _GNU_SOURCE
 #undef _FILE_OFFSET_BITS /* it gives functions other names */
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #pragma GCC visibility push(default)
@@ -63,3 +65,27 @@ CALL (FILE *, fopen64, (const char *path, const char *mode), (path, mode))
 
 OPEN (open)
 OPEN (open64)
+
+static void
+wait_for_file (int file)
+{
+  char link[32], path[PATH_MAX];
+  ssize_t n;
+
+  snprintf (link, sizeof link, "/proc/self/fd/%d", file);
+  n = readlink (link, path, sizeof path - 1);
+  path[n > 0 ? n : 0] = 0;
+  wait_for_disk (path);
+}
+
+#define WRITE(name, type, count) \
+  ssize_t name (int file, type data, count n) \
+  { \
+    ssize_t (*next) (int, type, count) = (ssize_t (*) (int, type, count)) dlsym (RTLD_NEXT, #name); \
+\
+    wait_for_file (file); \
+    return next (file, data, n); \
+  }
+
+WRITE (write, const void *, size_t)
+WRITE (writev, const struct iovec *, int)
