@@ -223,7 +223,7 @@ camera_get (Camera *camera, const char *target, GString *wrong)
   }
   g_value_init (&value, spec->value_type);
   g_object_get_property (g_list_nth_data (elements, (guint) index), spec->name, &value);
-  node = value_to_json (&value);
+  node = value_node (&value);
   g_value_unset (&value);
   return node;
 }
@@ -253,23 +253,17 @@ elements_status (Camera *camera)
   guint index = 0;
 
   for (GList *l = elements; l; l = l->next, index++) {
-    JsonObject *object = json_object_new ();
+    gboolean ours = g_object_class_find_property (G_OBJECT_GET_CLASS (l->data), "active-backend") != NULL;
+    g_autofree char *backend = ours ? active_backend (l->data) : NULL;
     GstStructure *stats = NULL;
 
-    set_text (object, "name", GST_OBJECT_NAME (l->data));
-    json_object_set_string_member (object, "kind", kind_of (l->data));
-    json_object_set_int_member (object, "index", index);
-    if (g_object_class_find_property (G_OBJECT_GET_CLASS (l->data), "active-backend")) {
-      g_autofree char *backend = active_backend (l->data);
-
-      json_object_set_string_member (object, "backend", backend);
+    if (ours)
       g_object_get (l->data, "stats", &stats, NULL);
-    }
-    if (stats) {
-      json_object_set_object_member (object, "stats", structure_to_json (stats));
-      gst_structure_free (stats);
-    }
-    json_array_add_object_element (array, object);
+    json_array_add_object_element (array,
+        object_of ("name", text_node (GST_OBJECT_NAME (l->data)), "kind", word_node (kind_of (l->data)), "index",
+            int_node (index), "backend", ours ? word_node (backend) : NULL, "stats",
+            stats ? structure_node (stats) : NULL, NULL));
+    gst_clear_structure (&stats);
   }
   return array;
 }
@@ -285,8 +279,9 @@ camera_state_name (CameraState state)
 JsonObject *
 camera_status (Camera *camera)
 {
-  JsonObject *status = json_object_new (), *record = recorder_status (camera->recorder);
-  gboolean runs = camera->run && camera->watch;
+  JsonObject *record = recorder_status (camera->recorder);
+  gboolean runs = camera->run && camera->watch, sized = camera->width > 0;
+  const double up = camera->state == CAMERA_UP ? (double) (g_get_monotonic_time () - camera->since) : 0;
   RunCounts counts = { 0 };
   g_autofree char *backend = camera_backend (camera);
 
@@ -294,26 +289,12 @@ camera_status (Camera *camera)
     counts = run_counts (camera->run);
   json_object_set_int_member (record, "dropped",
       json_object_get_int_member (record, "dropped") + (gint64) (camera->not_encoded + counts.not_encoded));
-  json_object_set_string_member (status, "state", camera_state_name (camera->state));
-  json_object_set_int_member (status, "frames", (gint64) (camera->frames + counts.frames));
-  json_object_set_double_member (status, "fps", camera->fps);
-  json_object_set_int_member (status, "dropped", (gint64) (camera->dropped + counts.dropped));
-  json_object_set_int_member (status, "restarts", (gint64) camera->restarts);
-  if (camera->aside)
-    json_object_set_int_member (status, "aside", g_slist_length (camera->aside));
-  if (camera->reason)
-    set_text (status, "reason", camera->reason);
-  if (camera->width) {
-    json_object_set_int_member (status, "width", camera->width);
-    json_object_set_int_member (status, "height", camera->height);
-  }
-  json_object_set_string_member (status, "backend", backend);
-  if (camera->gpu >= 0)
-    json_object_set_int_member (status, "gpu", camera->gpu);
-  json_object_set_double_member (status, "uptime_s",
-      camera->state == CAMERA_UP ? (double) (g_get_monotonic_time () - camera->since) / G_USEC_PER_SEC : 0);
-  json_object_set_object_member (status, "record", record);
-  if (runs)
-    json_object_set_array_member (status, "elements", elements_status (camera));
-  return status;
+  return object_of ("state", word_node (camera_state_name (camera->state)), "frames",
+      int_node ((gint64) (camera->frames + counts.frames)), "fps", number_node (camera->fps), "dropped",
+      int_node ((gint64) (camera->dropped + counts.dropped)), "restarts", int_node ((gint64) camera->restarts), "aside",
+      camera->aside ? int_node (g_slist_length (camera->aside)) : NULL, "reason",
+      camera->reason ? text_node (camera->reason) : NULL, "width", sized ? int_node (camera->width) : NULL, "height",
+      sized ? int_node (camera->height) : NULL, "backend", word_node (backend), "gpu",
+      camera->gpu >= 0 ? int_node (camera->gpu) : NULL, "uptime_s", number_node (up / G_USEC_PER_SEC), "record",
+      object_node (record), "elements", runs ? array_node (elements_status (camera)) : NULL, NULL);
 }

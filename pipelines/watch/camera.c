@@ -28,21 +28,6 @@ set_state (Camera *camera, CameraState state)
   camera->since = g_get_monotonic_time ();
 }
 
-static JsonObject *
-event_of (Camera *camera, const char *type)
-{
-  return event_new (camera->settings->name, type);
-}
-
-static void
-post_reason (Camera *camera, const char *type, const char *reason)
-{
-  JsonObject *event = event_of (camera, type);
-
-  set_text (event, "reason", reason);
-  event_post (event);
-}
-
 /* ---- stop and loss ------------------------------------------------------- */
 
 static gboolean
@@ -138,12 +123,9 @@ on_stopped (Run *run, gpointer data)
   Stopping *stopping = data;
   Camera *camera = stopping->camera;
 
-  if (stopping->reported) {
-    JsonObject *event = event_new (stopping->settings->name, "freed");
-
-    json_object_set_int_member (event, "after_ms", (g_get_monotonic_time () - stopping->since) / 1000);
-    event_post (event);
-  }
+  if (stopping->reported)
+    event_post (stopping->settings->name, "freed", "after_ms",
+        int_node ((g_get_monotonic_time () - stopping->since) / 1000), NULL);
   gpu_release (stopping->gpu);
   run_unref (run);
   if (camera && camera->stopping == stopping)
@@ -165,14 +147,14 @@ static void
 on_stuck (Camera *camera)
 {
   gboolean room = g_slist_length (camera->aside) < MAX_ASIDE;
+  const char *reason = camera->final ? "its pipeline does not end"
+      : room                         ? "its pipeline does not end, and is kept aside; the camera goes on without it"
+             : "its pipelines do not end; the camera comes back when one of them has ended after all";
 
   on_drained (camera->run, camera->stopping);
   camera->stopping->reported = TRUE;
   camera->state = CAMERA_STUCK; /* since stays */
-  post_reason (camera, "stuck",
-      camera->final ? "its pipeline does not end"
-          : room    ? "its pipeline does not end, and is kept aside; the camera goes on without it"
-                    : "its pipelines do not end; the camera comes back when one of them has ended after all");
+  event_post (camera->settings->name, "stuck", "reason", text_node (reason), NULL);
   if (room && !camera->final)
     set_aside (camera);
 }
@@ -214,7 +196,7 @@ fail (Camera *camera, const char *reason)
   g_free (camera->reason);
   camera->reason = g_strdup (reason);
   camera->next = NEXT_FAILED;
-  post_reason (camera, "failed", reason);
+  event_post (camera->settings->name, "failed", "reason", text_node (reason), NULL);
   stop (camera);
   if (!camera->run)
     set_state (camera, CAMERA_FAILED);
@@ -225,7 +207,6 @@ lose (Camera *camera, const char *reason)
 {
   /* Not all cameras of a switch that was off come back in the same moment. */
   guint wait = (guint) ((double) camera->delay * g_random_double_range (0.8, 1.2));
-  JsonObject *event = event_of (camera, "lost");
 
   if (!camera->lost_at)
     camera->lost_at = g_get_monotonic_time ();
@@ -234,9 +215,7 @@ lose (Camera *camera, const char *reason)
   camera->quiet = FALSE;
   g_free (camera->reason);
   camera->reason = g_strdup (reason);
-  set_text (event, "reason", reason);
-  json_object_set_int_member (event, "retry_ms", wait);
-  event_post (event);
+  event_post (camera->settings->name, "lost", "reason", text_node (reason), "retry_ms", int_node (wait), NULL);
   camera->delay = MIN (camera->delay * 2, LAST_DELAY);
   camera->next = NEXT_WAIT;
   camera->retry_timer = g_timeout_add (wait, on_retry, camera);
@@ -247,6 +226,12 @@ lose (Camera *camera, const char *reason)
 
 /* ---- messages ------------------------------------------------------------ */
 
+static JsonNode *
+size_node (int width, int height)
+{
+  return object_node (object_of ("width", int_node (width), "height", int_node (height), NULL));
+}
+
 static void
 on_size (Camera *camera, const GstStructure *structure)
 {
@@ -254,17 +239,9 @@ on_size (Camera *camera, const GstStructure *structure)
 
   gst_structure_get (structure, "width", G_TYPE_INT, &width, "height", G_TYPE_INT, &height, "rate", GST_TYPE_FRACTION,
       &n, &d, NULL);
-  if (camera->width && (camera->width != width || camera->height != height)) {
-    JsonObject *event = event_of (camera, "size"), *from = json_object_new (), *to = json_object_new ();
-
-    json_object_set_int_member (from, "width", camera->width);
-    json_object_set_int_member (from, "height", camera->height);
-    json_object_set_int_member (to, "width", width);
-    json_object_set_int_member (to, "height", height);
-    json_object_set_object_member (event, "from", from);
-    json_object_set_object_member (event, "to", to);
-    event_post (event);
-  }
+  if (camera->width && (camera->width != width || camera->height != height))
+    event_post (camera->settings->name, "size", "from", size_node (camera->width, camera->height), "to",
+        size_node (width, height), NULL);
   camera->width = width;
   camera->height = height;
   g_free (camera->format);
@@ -278,29 +255,19 @@ on_first_frame (Camera *camera)
 {
   gint64 now = g_get_monotonic_time ();
   g_autofree char *backend = camera_backend (camera);
-  JsonObject *event;
+  const RecordSettings *record = &camera->settings->record;
+  gboolean back = camera->was_up,
+           silent = record->folder && record->when == WHEN_MOTION && !filter_reports_motion (run_filter (camera->run));
 
   set_state (camera, CAMERA_UP);
   camera->good_since = now;
-  if (!camera->quiet) {
-    event = event_of (camera, camera->was_up ? "back" : "started");
-    json_object_set_int_member (event, "first_frame_ms", (now - camera->begun) / 1000);
-    json_object_set_int_member (event, "width", camera->width);
-    json_object_set_int_member (event, "height", camera->height);
-    set_text (event, "format", camera->format);
-    set_text (event, "rate", camera->rate);
-    json_object_set_string_member (event, "backend", backend);
-    if (camera->gpu >= 0)
-      json_object_set_int_member (event, "gpu", camera->gpu);
-    if (camera->was_up) {
-      json_object_set_int_member (event, "away_ms", (now - camera->lost_at) / 1000);
-      json_object_set_int_member (event, "attempts", camera->attempts);
-    }
-    if (camera->settings->record.folder && camera->settings->record.when == WHEN_MOTION &&
-        !filter_reports_motion (run_filter (camera->run)))
-      set_text (event, "note", FILTER_NO_MOTION);
-    event_post (event);
-  }
+  if (!camera->quiet)
+    event_post (camera->settings->name, back ? "back" : "started", "first_frame_ms",
+        int_node ((now - camera->begun) / 1000), "width", int_node (camera->width), "height", int_node (camera->height),
+        "format", text_node (camera->format), "rate", text_node (camera->rate), "backend", word_node (backend), "gpu",
+        camera->gpu >= 0 ? int_node (camera->gpu) : NULL, "away_ms",
+        back ? int_node ((now - camera->lost_at) / 1000) : NULL, "attempts", back ? int_node (camera->attempts) : NULL,
+        "note", silent ? text_node (FILTER_NO_MOTION) : NULL, NULL);
   camera->was_up = camera->proven = TRUE;
   camera->quiet = FALSE;
   camera->lost_at = 0;
@@ -316,11 +283,8 @@ name_of (GstObject *source)
 static void
 post_text (Camera *camera, const char *type, GstMessage *message, const char *text)
 {
-  JsonObject *event = event_of (camera, type);
-
-  set_text (event, "element", name_of (GST_MESSAGE_SRC (message)));
-  set_text (event, "text", text);
-  event_post (event);
+  event_post (camera->settings->name, type, "element", text_node (name_of (GST_MESSAGE_SRC (message))), "text",
+      text_node (text), NULL);
 }
 
 static void
@@ -373,15 +337,11 @@ on_element (Camera *camera, GstMessage *message)
   gboolean median = gst_structure_has_name (structure, "cudamedian");
   gboolean cells = gst_structure_has_name (structure, "motion");
   const char *kind = gst_structure_get_string (structure, "event");
-  JsonObject *event;
 
   if (!median && !cells && !gst_structure_has_name (structure, "cudasegment"))
     return;
-  event = event_of (camera, "element");
-  json_object_set_string_member (event, "name", gst_structure_get_name (structure));
-  set_text (event, "element", name_of (GST_MESSAGE_SRC (message)));
-  json_object_set_object_member (event, "fields", structure_to_json (structure));
-  event_post (event);
+  event_post (camera->settings->name, "element", "name", word_node (gst_structure_get_name (structure)), "element",
+      text_node (name_of (GST_MESSAGE_SRC (message))), "fields", structure_node (structure), NULL);
   if (median && !g_strcmp0 (kind, "motion-start"))
     recorder_motion (camera->recorder, TRUE, "cudamedian");
   else if (median && !g_strcmp0 (kind, "motion-stop"))
@@ -422,18 +382,15 @@ on_end (Camera *camera)
 {
   guint64 frames = run_counts (camera->run).frames;
   gboolean live = camera->settings->live || camera->endless || (camera->settings->http && run_is_endless (camera->run));
-  JsonObject *event;
 
   if (live || frames == 0) {
     lose (camera, why_ended (camera, frames));
   } else if (camera->settings->loop) {
     begin_again (camera);
   } else {
-    event = event_of (camera, "ended");
     camera->next = NEXT_NOTHING;
     stop (camera);
-    json_object_set_int_member (event, "frames", (gint64) camera->frames);
-    event_post (event);
+    event_post (camera->settings->name, "ended", "frames", int_node ((gint64) camera->frames), NULL);
   }
 }
 

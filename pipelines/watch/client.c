@@ -44,16 +44,13 @@ static struct {
 JsonObject *
 client_error (const char *format, ...)
 {
-  JsonObject *answer = json_object_new ();
   g_autofree char *text = NULL;
   va_list args;
 
   va_start (args, format);
   text = g_strdup_vprintf (format, args);
   va_end (args);
-  json_object_set_boolean_member (answer, "ok", FALSE);
-  set_text (answer, "error", text);
-  return answer;
+  return object_of ("ok", bool_node (FALSE), "error", text_node (text), NULL);
 }
 
 Client *

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * control.c: the commands. Each is a row of a table: how many words follow its name (the last one is the rest of the
- * line), whether the first is a camera, and its function. */
+ * control.c: the commands, their table, and the lines that they come in. */
 #include "control.h"
 
 #include "events.h"
@@ -18,25 +17,34 @@
 typedef struct {
   Watch *watch;
   Client *client;
-  Camera *camera; /* the first word, where it is one */
-  char *word[3];
+  Camera *camera; /* the argument of this kind; NULL: not given */
+  char **word;    /* the arguments, NULL-terminated */
 } Call;
 
+typedef enum {
+  ARGUMENT_NONE,
+  ARGUMENT_CAMERA,     /* one that there is */
+  ARGUMENT_ANY_CAMERA, /* the same, and may be missing */
+  ARGUMENT_CHOICE,     /* one of its name's words: on|off */
+  ARGUMENT_TEXT,
+} ArgumentKind;
+
+#define MAX_ARGUMENTS 3
+
 typedef struct {
-  const char *name, *usage;
-  int min, max;
-  gboolean camera; /* the first word has to be a camera that there is; if it may be missing, where it is given */
-  JsonObject *(*run) (const Call *call);
+  const char *name;
+  struct {
+    ArgumentKind kind;
+    const char *name; /* as it is documented */
+  } arguments[MAX_ARGUMENTS];
+  JsonObject *(*run) (const Call *call);                  /* returns the answer, or NULL: client_answer () gives it */
   void (*add_files) (const Call *call, GPtrArray *paths); /* those that it makes the main thread read; NULL: none */
 } Command;
 
 static JsonObject *
 ok_answer (void)
 {
-  JsonObject *answer = json_object_new ();
-
-  json_object_set_boolean_member (answer, "ok", TRUE);
-  return answer;
+  return object_of ("ok", bool_node (TRUE), NULL);
 }
 
 /* Returns the answer of a function that adds to `wrong` when it fails. */
@@ -56,17 +64,10 @@ unknown (const char *what, const char *word, const char *more)
   return client_error ("there is no %s \"%.64s\"%s", what, clean, more);
 }
 
-/* Returns 1 for "on", 0 for "off", -1 otherwise. */
-static int
-on_off (const char *word)
-{
-  return !strcmp (word, "on") ? 1 : !strcmp (word, "off") ? 0 : -1;
-}
-
 /* ---- filters ------------------------------------------------------------- */
 
 static JsonObject *
-run_set (const Call *call)
+command_set (const Call *call)
 {
   g_autoptr (GString) wrong = g_string_new (NULL);
 
@@ -76,33 +77,29 @@ run_set (const Call *call)
 }
 
 static JsonObject *
-run_get (const Call *call)
+command_get (const Call *call)
 {
   g_autoptr (GString) wrong = g_string_new (NULL);
   JsonNode *value = camera_get (call->camera, call->word[1], wrong);
   JsonObject *answer = answer_of (wrong);
 
-  if (value)
-    json_object_set_member (answer, "value", value);
+  object_add (answer, "value", value, NULL);
   return answer;
 }
 
 static JsonObject *
-run_enable (const Call *call)
+command_enable (const Call *call)
 {
   g_autoptr (GString) wrong = g_string_new (NULL);
-  int on = on_off (call->word[1]);
 
-  if (on < 0)
-    return client_error ("\"%s\" is neither on nor off", call->word[1]);
-  camera_enable (call->camera, on, wrong);
+  camera_enable (call->camera, !strcmp (call->word[1], "on"), wrong);
   return answer_of (wrong);
 }
 
 /* ---- cameras ------------------------------------------------------------- */
 
 static JsonObject *
-run_add (const Call *call)
+command_add (const Call *call)
 {
   g_autoptr (GString) wrong = g_string_new (NULL);
 
@@ -111,14 +108,14 @@ run_add (const Call *call)
 }
 
 static JsonObject *
-run_remove (const Call *call)
+command_remove (const Call *call)
 {
   watch_remove (call->watch, call->camera);
   return ok_answer ();
 }
 
 static JsonObject *
-run_restart (const Call *call)
+command_restart (const Call *call)
 {
   if (call->camera->state == CAMERA_STUCK)
     return client_error ("its pipelines do not end; it comes back when one of them has ended after all");
@@ -129,31 +126,29 @@ run_restart (const Call *call)
 }
 
 static JsonObject *
-run_reload (const Call *call)
+command_reload (const Call *call)
 {
   g_autoptr (GString) wrong = g_string_new (NULL);
-  JsonObject *answer = ok_answer ();
+  JsonObject *lists = watch_reload (call->watch, wrong), *answer = answer_of (wrong);
 
-  if (watch_reload (call->watch, answer, wrong))
-    return answer;
-  json_object_unref (answer);
-  return client_error ("%s", wrong->str);
+  if (lists)
+    object_add_members (answer, lists);
+  return answer;
 }
 
 static JsonObject *
-run_record (const Call *call)
+command_record (const Call *call)
 {
-  int on = on_off (call->word[1]);
+  const char *word = call->word[1];
+  int when = !strcmp (word, "on") ? WHEN_ALWAYS : !strcmp (word, "off") ? WHEN_OFF : -1;
 
-  if (on < 0 && strcmp (call->word[1], "auto"))
-    return client_error ("\"%s\" is none of on, off, auto", call->word[1]);
-  if (!recorder_set_when (call->camera->recorder, on < 0 ? -1 : on ? WHEN_ALWAYS : WHEN_OFF))
+  if (!recorder_set_when (call->camera->recorder, when))
     return client_error ("the camera has no \"record\" with a folder in the file");
   return ok_answer ();
 }
 
 static JsonObject *
-run_trigger (const Call *call)
+command_trigger (const Call *call)
 {
   if (call->camera->state != CAMERA_UP)
     return client_error ("the camera is not up (%s)", camera_state_name (call->camera->state));
@@ -162,16 +157,13 @@ run_trigger (const Call *call)
 }
 
 static JsonObject *
-run_status (const Call *call)
+command_status (const Call *call)
 {
-  JsonObject *answer = ok_answer ();
-
-  json_object_set_object_member (answer, "status", status_json (call->watch, call->camera));
-  return answer;
+  return object_of ("ok", bool_node (TRUE), "status", object_node (status_json (call->watch, call->camera)), NULL);
 }
 
 static JsonObject *
-run_quit (const Call *call)
+command_quit (const Call *call)
 {
   watch_end (call->watch, "quit");
   return ok_answer ();
@@ -201,18 +193,14 @@ on_snapshot (const char *error, int width, int height, gpointer data)
 {
   Snapshot *snapshot = data;
   JsonObject *answer = error ? client_error ("%s", error) : ok_answer ();
-  JsonObject *event = error ? NULL : event_new (snapshot->camera, "snapshot");
 
   g_clear_handle_id (&snapshot->timer, g_source_remove);
-  for (int i = 0; i < 2 && !error; i++) {
-    JsonObject *object = i ? answer : event;
-
-    set_text (object, "file", snapshot->file);
-    json_object_set_int_member (object, "width", width);
-    json_object_set_int_member (object, "height", height);
+  if (!error) {
+    event_post (snapshot->camera, "snapshot", "file", text_node (snapshot->file), "width", int_node (width), "height",
+        int_node (height), NULL);
+    object_add (answer, "file", text_node (snapshot->file), "width", int_node (width), "height", int_node (height),
+        NULL);
   }
-  if (event)
-    event_post (event);
   if (snapshot->client)
     client_answer (snapshot->client, answer);
   else
@@ -252,7 +240,7 @@ snapshot_file (const Call *call, gboolean *overwrite)
 }
 
 static JsonObject *
-run_take_snapshot (const Call *call)
+command_snapshot (const Call *call)
 {
   gboolean overwrite;
   g_autofree char *file = snapshot_file (call, &overwrite);
@@ -318,22 +306,146 @@ add_snapshot_file (const Call *call, GPtrArray *paths)
   g_ptr_array_add (paths, snapshot_file (call, &overwrite));
 }
 
-/* ---- lines --------------------------------------------------------------- */
+/* ---- the table ----------------------------------------------------------- */
+
+#define CAMERA { ARGUMENT_CAMERA, "CAMERA" }
+#define TEXT(name) { ARGUMENT_TEXT, name }
+#define CHOICE(words) { ARGUMENT_CHOICE, words }
 
 static const Command commands[] = {
-  { "set", "CAMERA ELEMENT.PROPERTY VALUE", 3, 3, TRUE, run_set, add_set_files },
-  { "get", "CAMERA ELEMENT.PROPERTY", 2, 2, TRUE, run_get, add_filter_files },
-  { "enable", "CAMERA on|off", 2, 2, TRUE, run_enable, add_filter_files },
-  { "add", "CAMERA {json}", 2, 2, FALSE, run_add, add_new_files },
-  { "remove", "CAMERA", 1, 1, TRUE, run_remove, NULL },
-  { "reload", "", 0, 0, FALSE, run_reload, add_watch_files },
-  { "snapshot", "CAMERA [--overwrite] FILE", 2, 2, TRUE, run_take_snapshot, add_snapshot_file },
-  { "record", "CAMERA on|off|auto", 2, 2, TRUE, run_record, NULL },
-  { "trigger", "CAMERA", 1, 1, TRUE, run_trigger, NULL },
-  { "restart", "CAMERA", 1, 1, TRUE, run_restart, NULL },
-  { "status", "[CAMERA]", 0, 1, TRUE, run_status, NULL },
-  { "quit", "", 0, 0, FALSE, run_quit, NULL },
+  { "set", { CAMERA, TEXT ("ELEMENT.PROPERTY"), TEXT ("VALUE") }, command_set, add_set_files },
+  { "get", { CAMERA, TEXT ("ELEMENT.PROPERTY") }, command_get, add_filter_files },
+  { "enable", { CAMERA, CHOICE ("on|off") }, command_enable, add_filter_files },
+  { "add", { TEXT ("CAMERA"), TEXT ("{json}") }, command_add, add_new_files },
+  { "remove", { CAMERA }, command_remove, NULL },
+  { "reload", { { 0 } }, command_reload, add_watch_files },
+  { "snapshot", { CAMERA, TEXT ("[--overwrite] FILE") }, command_snapshot, add_snapshot_file },
+  { "record", { CAMERA, CHOICE ("on|off|auto") }, command_record, NULL },
+  { "trigger", { CAMERA }, command_trigger, NULL },
+  { "restart", { CAMERA }, command_restart, NULL },
+  { "status", { { ARGUMENT_ANY_CAMERA, "[CAMERA]" } }, command_status, NULL },
+  { "quit", { { 0 } }, command_quit, NULL },
 };
+
+/* Returns the command; NULL with the answer that there is none. */
+static const Command *
+find_command (const char *name, JsonObject **answer)
+{
+  g_autoptr (GString) names = g_string_new ("; there are ");
+
+  for (guint i = 0; i < G_N_ELEMENTS (commands); i++) {
+    if (!strcmp (commands[i].name, name))
+      return &commands[i];
+    g_string_append_printf (names, "%s%s", i ? ", " : "", commands[i].name);
+  }
+  *answer = unknown ("command", name, names->str);
+  return NULL;
+}
+
+static guint
+count_arguments (const Command *command)
+{
+  guint n = 0;
+
+  while (n < MAX_ARGUMENTS && command->arguments[n].kind)
+    n++;
+  return n;
+}
+
+static JsonObject *
+usage (const Command *command)
+{
+  g_autoptr (GString) text = g_string_new (NULL);
+
+  for (guint i = 0; i < count_arguments (command); i++)
+    g_string_append_printf (text, "%s%s", i ? " " : "", command->arguments[i].name);
+  return client_error ("%s needs: %s %s", command->name, command->name, text->str);
+}
+
+/* Returns what is wrong with a word that is none of the choice; NULL: it is one. */
+static JsonObject *
+check_choice (const char *choice, const char *word)
+{
+  g_auto (GStrv) words = g_strsplit (choice, "|", -1);
+  g_autofree char *list = g_strjoinv (", ", words);
+
+  if (g_strv_contains ((const char *const *) words, word))
+    return NULL;
+  return g_strv_length (words) == 2 ? client_error ("\"%s\" is neither %s nor %s", word, words[0], words[1])
+                                    : client_error ("\"%s\" is none of %s", word, list);
+}
+
+/* Returns what is wrong with the words; NULL with the call's camera. */
+static JsonObject *
+check_words (const Command *command, Call *call)
+{
+  const guint n = count_arguments (command), given = g_strv_length (call->word);
+
+  if (given > n || (given < n && command->arguments[given].kind != ARGUMENT_ANY_CAMERA))
+    return usage (command);
+  if (call->watch->ending && command->run != command_status)
+    return client_error ("the program is ending");
+  for (guint i = 0; i < given; i++) {
+    const ArgumentKind kind = command->arguments[i].kind;
+    JsonObject *wrong = NULL;
+
+    if (kind == ARGUMENT_CHOICE)
+      wrong = check_choice (command->arguments[i].name, call->word[i]);
+    else if (kind != ARGUMENT_TEXT && !(call->camera = watch_find (call->watch, call->word[i])))
+      wrong = unknown ("camera", call->word[i], "");
+    if (wrong)
+      return wrong;
+  }
+  return NULL;
+}
+
+/* A command that waits for its files to be read. */
+typedef struct {
+  const Command *command;
+  Call call;
+} Waiting;
+
+static JsonObject *execute (const Command *command, Call call, gboolean looked);
+
+static void
+on_looked (const char *wrong, gpointer data)
+{
+  Waiting *waiting = data;
+  Client *client = waiting->call.client;
+  JsonObject *answer = wrong ? client_error ("%s", wrong) : execute (waiting->command, waiting->call, TRUE);
+
+  if (answer)
+    client_answer (client, answer);
+  else
+    client_unref (client); /* what answers later has a reference of its own */
+  g_strfreev (waiting->call.word);
+  g_free (waiting);
+}
+
+/* Returns the answer; NULL: it comes later. What was checked before the files were read may be otherwise now. */
+static JsonObject *
+execute (const Command *command, Call call, gboolean looked)
+{
+  g_autoptr (GPtrArray) paths = g_ptr_array_new_with_free_func (g_free);
+  JsonObject *wrong = check_words (command, &call);
+  Waiting *waiting;
+
+  if (wrong)
+    return wrong;
+  if (command->add_files && !looked)
+    command->add_files (&call, paths);
+  if (paths->len == 0)
+    return command->run (&call);
+  waiting = g_new0 (Waiting, 1);
+  waiting->command = command;
+  waiting->call.watch = call.watch;
+  waiting->call.client = client_ref (call.client);
+  waiting->call.word = g_strdupv (call.word);
+  look_start (g_steal_pointer (&paths), on_looked, waiting);
+  return NULL;
+}
+
+/* ---- lines --------------------------------------------------------------- */
 
 /* Cuts the next word off the line; the last one is the rest. Returns NULL at the end. */
 static char *
@@ -346,81 +458,17 @@ next_word (char **line, gboolean rest)
   return *word ? word : NULL;
 }
 
-static const Command *
-find_command (const char *name)
-{
-  for (guint i = 0; i < G_N_ELEMENTS (commands); i++)
-    if (!strcmp (commands[i].name, name))
-      return &commands[i];
-  return NULL;
-}
-
-/* A command that waits for its files to be read. */
-typedef struct {
-  Watch *watch;
-  Client *client;
-  char *line;
-} Waiting;
-
-static JsonObject *execute (Client *client, char *line, Watch *watch, gboolean looked);
-
-static void
-on_looked (const char *wrong, gpointer data)
-{
-  Waiting *waiting = data;
-  JsonObject *answer = wrong ? client_error ("%s", wrong)
-                             : execute (waiting->client, waiting->line, waiting->watch, TRUE);
-
-  if (answer)
-    client_answer (waiting->client, answer);
-  else
-    client_unref (waiting->client); /* what answers later has a reference of its own */
-  g_free (waiting->line);
-  g_free (waiting);
-}
-
-/* Returns the answer; NULL: it comes later. */
-static JsonObject *
-execute (Client *client, char *line, Watch *watch, gboolean looked)
-{
-  g_autoptr (GPtrArray) paths = g_ptr_array_new_with_free_func (g_free);
-  g_autofree char *whole = g_strdup (line);
-  const char *name = next_word (&line, FALSE);
-  const Command *command = find_command (name);
-  Call call = { .watch = watch, .client = client };
-  int n = 0;
-
-  if (!command) {
-    g_autoptr (GString) names = g_string_new ("; there are ");
-
-    for (guint i = 0; i < G_N_ELEMENTS (commands); i++)
-      g_string_append_printf (names, "%s%s", i ? ", " : "", commands[i].name);
-    return unknown ("command", name, names->str);
-  }
-  while (n < command->max && (call.word[n] = next_word (&line, n == command->max - 1)))
-    n++;
-  if (n < command->min || *line)
-    return client_error ("%s needs: %s %s", name, name, command->usage);
-  if (call.watch->ending && strcmp (name, "status"))
-    return client_error ("the program is ending");
-  if (command->camera && n > 0 && !(call.camera = watch_find (watch, call.word[0])))
-    return unknown ("camera", call.word[0], "");
-  if (command->add_files && !looked)
-    command->add_files (&call, paths);
-  if (paths->len) {
-    Waiting *waiting = g_new (Waiting, 1);
-
-    waiting->watch = watch;
-    waiting->client = client_ref (client);
-    waiting->line = g_steal_pointer (&whole);
-    look_start (g_steal_pointer (&paths), on_looked, waiting);
-    return NULL;
-  }
-  return command->run (&call);
-}
-
 JsonObject *
 control_line (Client *client, char *line, gpointer watch)
 {
-  return execute (client, line, watch, FALSE);
+  JsonObject *answer = NULL;
+  const Command *command = find_command (next_word (&line, FALSE), &answer);
+  char *words[MAX_ARGUMENTS + 1] = { NULL };
+
+  if (!command)
+    return answer;
+  for (guint n = 0, last = MAX (count_arguments (command), 1) - 1; n <= last; n++)
+    if (!(words[n] = next_word (&line, n == last)))
+      break;
+  return execute (command, (Call) { .watch = watch, .client = client, .word = words }, FALSE);
 }

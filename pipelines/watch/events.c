@@ -5,8 +5,6 @@
  * stopped blocks nothing but this thread. */
 #include "events.h"
 
-#include "secrets.h"
-
 #include <errno.h>
 #include <unistd.h>
 
@@ -139,40 +137,36 @@ events_lost (void)
   return lost;
 }
 
-JsonObject *
-event_new (const char *camera, const char *type)
-{
-  JsonObject *event = json_object_new ();
-
-  json_object_set_int_member (event, "schema", EVENT_SCHEMA);
-  json_object_set_int_member (event, "seq", 0);
-  set_time (event, "time", g_get_real_time ());
-  if (camera)
-    json_object_set_string_member (event, "camera", camera);
-  json_object_set_string_member (event, "type", type);
-  return event;
-}
-
 void
-event_post (JsonObject *event)
+event_post_object (const char *camera, const char *type, JsonObject *members)
 {
-  const char *camera = json_object_get_string_member_with_default (event, "camera", NULL);
-  g_autofree char *line = NULL, *name = g_strdup (camera);
-  g_autofree char *type = g_strdup (json_object_get_string_member (event, "type"));
+  JsonObject *event = object_of ("schema", int_node (EVENT_SCHEMA), "seq", int_node ((gint64) ++out.seq), "time",
+      time_node (g_get_real_time ()), "camera", camera ? word_node (camera) : NULL, "type", word_node (type), NULL);
+  g_autofree char *line = NULL;
   guint64 lost = events_lost ();
   gboolean room;
 
-  json_object_set_int_member (event, "seq", (gint64) ++out.seq);
+  object_add_members (event, members);
   line = json_line (event);
   room = queue_line (g_strconcat (line, "\n", NULL));
   if (out.sink)
-    out.sink (line, name, type);
+    out.sink (line, camera, type);
   if (room && lost > out.lost_reported) {
-    JsonObject *note = event_new (NULL, "events-lost");
+    const guint64 count = lost - out.lost_reported;
 
-    json_object_set_int_member (note, "count", (gint64) (lost - out.lost_reported));
-    json_object_set_string_member (note, "where", "stdout");
     out.lost_reported = lost;
-    event_post (note);
+    event_post (NULL, "events-lost", "count", int_node ((gint64) count), "where", word_node ("stdout"), NULL);
   }
+}
+
+void
+event_post (const char *camera, const char *type, ...)
+{
+  JsonObject *members = json_object_new ();
+  va_list list;
+
+  va_start (list, type);
+  object_add_list (members, va_arg (list, const char *), list);
+  va_end (list);
+  event_post_object (camera, type, members);
 }

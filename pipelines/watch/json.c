@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * json.c: times, texts, and GStreamer's values as JSON. */
-#include "events.h"
+ * json.c: what the program writes as JSON. */
+#include "json.h"
 
 #include "secrets.h"
 #include "trust.h"
@@ -19,20 +19,107 @@ time_text (gint64 time, gboolean compact)
   return g_strdup_printf ("%s.%03dZ", text, (int) (time % G_USEC_PER_SEC / 1000));
 }
 
-void
-set_time (JsonObject *object, const char *member, gint64 time)
-{
-  g_autofree char *text = time_text (time, FALSE);
+/* ---- objects and nodes --------------------------------------------------- */
 
-  json_object_set_string_member (object, member, text);
+void
+object_add_list (JsonObject *object, const char *name, va_list list)
+{
+  for (; name; name = va_arg (list, const char *)) {
+    JsonNode *node = va_arg (list, JsonNode *);
+
+    if (node)
+      json_object_set_member (object, name, node);
+  }
 }
 
 void
-set_text (JsonObject *object, const char *member, const char *text)
+object_add (JsonObject *object, const char *name, ...)
+{
+  va_list list;
+
+  va_start (list, name);
+  object_add_list (object, name, list);
+  va_end (list);
+}
+
+void
+object_add_members (JsonObject *object, JsonObject *members)
+{
+  g_autoptr (GList) names = json_object_get_members (members);
+
+  for (GList *l = names; l; l = l->next)
+    json_object_set_member (object, l->data, json_object_dup_member (members, l->data));
+  json_object_unref (members);
+}
+
+JsonObject *
+object_of (const char *name, ...)
+{
+  JsonObject *object = json_object_new ();
+  va_list list;
+
+  va_start (list, name);
+  object_add_list (object, name, list);
+  va_end (list);
+  return object;
+}
+
+JsonNode *
+bool_node (gboolean value)
+{
+  return json_node_init_boolean (json_node_alloc (), value);
+}
+
+JsonNode *
+int_node (gint64 value)
+{
+  return json_node_init_int (json_node_alloc (), value);
+}
+
+JsonNode *
+number_node (double value)
+{
+  return isfinite (value) ? json_node_init_double (json_node_alloc (), value) : json_node_new (JSON_NODE_NULL);
+}
+
+JsonNode *
+word_node (const char *word)
+{
+  return json_node_init_string (json_node_alloc (), word);
+}
+
+JsonNode *
+text_node (const char *text)
 {
   g_autofree char *clean = secrets_hide (text ? text : "");
 
-  json_object_set_string_member (object, member, clean);
+  return word_node (clean);
+}
+
+JsonNode *
+time_node (gint64 time)
+{
+  g_autofree char *text = time_text (time, FALSE);
+
+  return word_node (text);
+}
+
+JsonNode *
+object_node (JsonObject *object)
+{
+  JsonNode *node = json_node_new (JSON_NODE_OBJECT);
+
+  json_node_take_object (node, object);
+  return node;
+}
+
+JsonNode *
+array_node (JsonArray *array)
+{
+  JsonNode *node = json_node_new (JSON_NODE_ARRAY);
+
+  json_node_take_array (node, array);
+  return node;
 }
 
 char *
@@ -46,21 +133,7 @@ json_line (JsonObject *object)
   return line;
 }
 
-static JsonNode *
-text_node (const char *text)
-{
-  g_autofree char *clean = secrets_hide (text);
-
-  return json_node_init_string (json_node_alloc (), clean);
-}
-
-/* JSON has neither infinite numbers nor integers of 64 bits without a sign; what has no number there is null. */
-static JsonNode *
-number_node (double value)
-{
-  return isfinite (value) ? json_node_init_double (json_node_alloc (), value) : json_node_new (JSON_NODE_NULL);
-}
-
+/* JSON has no integers of 64 bits without a sign. */
 static JsonNode *
 uint64_node (guint64 value)
 {
@@ -68,48 +141,41 @@ uint64_node (guint64 value)
     return json_node_new (JSON_NODE_NULL);
   if (value > G_MAXINT64)
     return number_node ((double) value);
-  return json_node_init_int (json_node_alloc (), (gint64) value);
+  return int_node ((gint64) value);
 }
 
 static JsonNode *
-array_node (const GValue *value)
+list_node (const GValue *value)
 {
   JsonArray *array = json_array_new ();
-  JsonNode *node = json_node_new (JSON_NODE_ARRAY);
   gboolean list = GST_VALUE_HOLDS_LIST (value);
   guint n = list ? gst_value_list_get_size (value) : gst_value_array_get_size (value);
 
   for (guint i = 0; i < n; i++)
     json_array_add_element (array,
-        value_to_json (list ? gst_value_list_get_value (value, i) : gst_value_array_get_value (value, i)));
-  json_node_take_array (node, array);
-  return node;
+        value_node (list ? gst_value_list_get_value (value, i) : gst_value_array_get_value (value, i)));
+  return array_node (array);
 }
 
 JsonNode *
-value_to_json (const GValue *value)
+value_node (const GValue *value)
 {
-  JsonNode *node;
-  char *text;
+  g_autofree char *text = NULL;
 
   if (GST_VALUE_HOLDS_ARRAY (value) || GST_VALUE_HOLDS_LIST (value))
-    return array_node (value);
-  if (G_VALUE_HOLDS (value, GST_TYPE_STRUCTURE)) {
-    if (!gst_value_get_structure (value))
-      return json_node_new (JSON_NODE_NULL);
-    node = json_node_new (JSON_NODE_OBJECT);
-    json_node_take_object (node, structure_to_json (gst_value_get_structure (value)));
-    return node;
-  }
+    return list_node (value);
+  if (G_VALUE_HOLDS (value, GST_TYPE_STRUCTURE))
+    return gst_value_get_structure (value) ? structure_node (gst_value_get_structure (value))
+                                           : json_node_new (JSON_NODE_NULL);
   switch (G_VALUE_TYPE (value)) {
     case G_TYPE_BOOLEAN:
-      return json_node_init_boolean (json_node_alloc (), g_value_get_boolean (value));
+      return bool_node (g_value_get_boolean (value));
     case G_TYPE_INT:
-      return json_node_init_int (json_node_alloc (), g_value_get_int (value));
+      return int_node (g_value_get_int (value));
     case G_TYPE_UINT:
-      return json_node_init_int (json_node_alloc (), g_value_get_uint (value));
+      return int_node (g_value_get_uint (value));
     case G_TYPE_INT64:
-      return json_node_init_int (json_node_alloc (), g_value_get_int64 (value));
+      return int_node (g_value_get_int64 (value));
     case G_TYPE_UINT64:
       return uint64_node (g_value_get_uint64 (value));
     case G_TYPE_FLOAT:
@@ -121,33 +187,31 @@ value_to_json (const GValue *value)
     default:
       break;
   }
-  if (GST_VALUE_HOLDS_FRACTION (value)) {
-    g_autofree char *fraction = g_strdup_printf ("%d/%d", gst_value_get_fraction_numerator (value),
+  if (GST_VALUE_HOLDS_FRACTION (value))
+    text = g_strdup_printf ("%d/%d", gst_value_get_fraction_numerator (value),
         gst_value_get_fraction_denominator (value));
-
-    return text_node (fraction);
-  }
-  text = gst_value_serialize (value); /* enumerations, caps and so on, as in a launch line; NULL: an object */
-  node = text ? text_node (text) : json_node_new (JSON_NODE_NULL);
-  g_free (text);
-  return node;
+  else
+    text = gst_value_serialize (value); /* enumerations, caps and so on, as in a launch line; NULL: an object */
+  return text ? text_node (text) : json_node_new (JSON_NODE_NULL);
 }
 
 static gboolean
 add_field (GQuark field, const GValue *value, gpointer object)
 {
-  json_object_set_member (object, g_quark_to_string (field), value_to_json (value));
+  json_object_set_member (object, g_quark_to_string (field), value_node (value));
   return TRUE;
 }
 
-JsonObject *
-structure_to_json (const GstStructure *structure)
+JsonNode *
+structure_node (const GstStructure *structure)
 {
   JsonObject *object = json_object_new ();
 
   gst_structure_foreach (structure, add_field, object);
-  return object;
+  return object_node (object);
 }
+
+/* ---- messages ------------------------------------------------------------ */
 
 char *
 message_text (GstMessage *message)

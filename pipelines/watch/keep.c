@@ -190,15 +190,10 @@ date_pieces (Prune *prune, gint64 now)
 static void
 report_clock (Prune *prune)
 {
-  JsonObject *event = event_new (prune->settings->name, "retention");
+  g_autofree char *reason = g_strconcat ("no piece of an earlier process is deleted for its age: ", prune->why, NULL);
 
-  json_object_set_string_member (event, "state", prune->why ? "suspended" : "resumed");
-  if (prune->why) {
-    g_autofree char *text = g_strdup_printf ("no piece of an earlier process is deleted for its age: %s", prune->why);
-
-    set_text (event, "reason", text);
-  }
-  event_post (event);
+  event_post (prune->settings->name, "retention", "state", word_node (prune->why ? "suspended" : "resumed"), "reason",
+      prune->why ? text_node (reason) : NULL, NULL);
   prune->keep->clock = prune->clock;
 }
 
@@ -211,15 +206,10 @@ report (gpointer data)
     report_clock (prune);
   for (guint i = 0; i < prune->pieces->len; i++) {
     Piece *piece = prune->pieces->pdata[i];
-    JsonObject *event;
 
-    if (!piece->reason)
-      continue;
-    event = event_new (prune->settings->name, "piece-deleted");
-    set_text (event, "file", piece->path);
-    json_object_set_int_member (event, "bytes", (gint64) piece->bytes);
-    json_object_set_string_member (event, "reason", piece->reason);
-    event_post (event);
+    if (piece->reason)
+      event_post (prune->settings->name, "piece-deleted", "file", text_node (piece->path), "bytes",
+          int_node ((gint64) piece->bytes), "reason", word_node (piece->reason), NULL);
   }
   keep_unref (prune->keep);
   camera_settings_unref (prune->settings);

@@ -112,19 +112,17 @@ static void
 on_looked (const char *fault, gpointer data)
 {
   g_autoptr (GString) wrong = g_string_new (fault);
-  JsonObject *answer = event_new (NULL, "reloaded");
+  JsonObject *lists = NULL;
   Watch *watch = data;
 
-  if (!fault && !watch->ending && watch_reload (watch, answer, wrong)) {
-    event_post (answer);
-    return;
-  }
-  json_object_unref (answer);
   if (watch->ending)
     return;
-  answer = event_new (NULL, "reload-failed");
-  set_text (answer, "reason", wrong->str);
-  event_post (answer);
+  if (!fault)
+    lists = watch_reload (watch, wrong);
+  if (lists)
+    event_post_object (NULL, "reloaded", lists);
+  else
+    event_post (NULL, "reload-failed", "reason", text_node (wrong->str), NULL);
 }
 
 static gboolean
@@ -174,7 +172,6 @@ run (Config *config)
 {
   g_autoptr (GString) wrong = g_string_new (NULL), note = g_string_new (NULL);
   Watch watch = { .loop = g_main_loop_new (NULL, FALSE), .config = config };
-  JsonObject *event;
 
   signal (SIGPIPE, SIG_IGN);
   signal (SIGTTIN, SIG_IGN); /* started in the background of a terminal: it reads nothing then */
@@ -199,9 +196,7 @@ run (Config *config)
   g_main_loop_run (watch.loop);
   metrics_stop ();
   client_stop_listening ();
-  event = event_new (NULL, "stopped");
-  json_object_set_boolean_member (event, "clean", watch.clean);
-  event_post (event);
+  event_post (NULL, "stopped", "clean", bool_node (watch.clean), NULL);
   mqtt_stop ();
   events_stop ();
   if (isatty (STDERR_FILENO))

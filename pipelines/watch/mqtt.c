@@ -76,18 +76,11 @@ static gboolean
 post_news (gpointer data)
 {
   News *news = data;
-  JsonObject *event = event_new (NULL, news->connected ? "broker-connected" : "broker-lost");
 
-  set_text (event, "host", mqtt.host);
-  if (news->reason)
-    set_text (event, "reason", news->reason);
-  event_post (event);
-  if (news->lost) {
-    event = event_new (NULL, "events-lost");
-    json_object_set_int_member (event, "count", (gint64) news->lost);
-    json_object_set_string_member (event, "where", "mqtt");
-    event_post (event);
-  }
+  event_post (NULL, news->connected ? "broker-connected" : "broker-lost", "host", text_node (mqtt.host), "reason",
+      news->reason ? text_node (news->reason) : NULL, NULL);
+  if (news->lost)
+    event_post (NULL, "events-lost", "count", int_node ((gint64) news->lost), "where", word_node ("mqtt"), NULL);
   g_free (news->reason);
   g_free (news);
   return G_SOURCE_REMOVE;

@@ -236,17 +236,10 @@ add_name (JsonArray *names, const Override *override, int index)
 static void
 report (const char *camera, const char *type, JsonArray *names, const char *reason)
 {
-  JsonObject *event;
-
-  if (json_array_get_length (names) == 0) {
+  if (json_array_get_length (names) == 0)
     json_array_unref (names);
-    return;
-  }
-  event = event_new (camera, type);
-  json_object_set_array_member (event, "settings", names);
-  if (reason)
-    set_text (event, "reason", reason);
-  event_post (event);
+  else
+    event_post (camera, type, "settings", array_node (names), "reason", reason ? text_node (reason) : NULL, NULL);
 }
 
 /* ---- for pipelines --------------------------------------------------------- */

@@ -196,24 +196,22 @@ static void
 on_piece (Session *session, const char *file, gint64 start, double duration, gint64 bytes, gpointer data)
 {
   Recorder *recorder = data;
-  JsonObject *event = event_new (recorder->settings->name, duration < 0 ? "piece-begun" : "piece-finished");
+  gboolean begun = duration < 0;
   guint i;
 
   (void) session;
-  set_text (event, "file", file);
-  set_time (event, "start", start);
-  if (duration < 0) {
+  if (begun) {
     g_ptr_array_add (recorder->files, g_strdup (file));
     recorder->retry = 0;
   } else {
     if (g_ptr_array_find_with_equal_func (recorder->files, file, g_str_equal, &i))
       g_ptr_array_remove_index (recorder->files, i);
-    json_object_set_double_member (event, "duration_s", duration);
-    json_object_set_int_member (event, "bytes", bytes);
     recorder->pieces++;
     keep_prune (recorder->keep, recorder->settings);
   }
-  event_post (event);
+  event_post (recorder->settings->name, begun ? "piece-begun" : "piece-finished", "file", text_node (file), "start",
+      time_node (start), "duration_s", begun ? NULL : number_node (duration), "bytes", begun ? NULL : int_node (bytes),
+      NULL);
 }
 
 static gboolean
@@ -243,13 +241,10 @@ on_ended (Session *session, const char *error, gpointer data)
   if (!current)
     recorder->ending--;
   if (error) {
-    JsonObject *event = event_new (recorder->settings->name, "recording-failed");
-
     recorder->retry = recorder->retry ? MIN (recorder->retry * 2, MAX_RETRY) : RETRY;
     g_ptr_array_set_size (recorder->files, 0);
-    set_text (event, "reason", error);
-    json_object_set_int_member (event, "retry_ms", recorder->retry);
-    event_post (event);
+    event_post (recorder->settings->name, "recording-failed", "reason", text_node (error), "retry_ms",
+        int_node (recorder->retry), NULL);
     if (!recorder->retry_timer && !recorder->stopped)
       recorder->retry_timer = g_timeout_add (recorder->retry, retry, recorder);
     keep_prune (recorder->keep, recorder->settings);
@@ -303,11 +298,8 @@ when_of (Recorder *recorder)
 static void
 post_motion (Recorder *recorder, gboolean on)
 {
-  JsonObject *event = event_new (recorder->settings->name, "motion");
-
-  json_object_set_string_member (event, "state", on ? "start" : "stop");
-  json_object_set_string_member (event, "by", recorder->by);
-  event_post (event);
+  event_post (recorder->settings->name, "motion", "state", word_node (on ? "start" : "stop"), "by",
+      word_node (recorder->by), NULL);
 }
 
 static void
@@ -326,18 +318,13 @@ report_dropped (Recorder *recorder)
     recorder->reported_at = now;
   recorder->dropped_reported += n;
   g_mutex_unlock (&recorder->lock);
-  if (n > 0) {
-    JsonObject *event = event_new (recorder->settings->name, "recording-dropped");
-
-    json_object_set_int_member (event, "frames", (gint64) n);
-    event_post (event);
-  }
+  if (n > 0)
+    event_post (recorder->settings->name, "recording-dropped", "frames", int_node ((gint64) n), NULL);
 }
 
 static void
 report_clock (Recorder *recorder)
 {
-  JsonObject *event;
   gint64 from, to;
 
   g_mutex_lock (&recorder->lock);
@@ -345,12 +332,8 @@ report_clock (Recorder *recorder)
   to = recorder->set_to;
   recorder->set_to = 0;
   g_mutex_unlock (&recorder->lock);
-  if (!to)
-    return;
-  event = event_new (recorder->settings->name, "clock");
-  set_time (event, "from", from);
-  set_time (event, "to", to);
-  event_post (event);
+  if (to)
+    event_post (recorder->settings->name, "clock", "from", time_node (from), "to", time_node (to), NULL);
 }
 
 static gboolean
@@ -492,11 +475,8 @@ recorder_is_busy (Recorder *recorder)
 void
 recorder_refuse (Recorder *recorder, const char *reason)
 {
-  JsonObject *event = event_new (recorder->settings->name, "recording-failed");
-
-  set_text (event, "reason", reason);
-  json_object_set_null_member (event, "retry_ms");
-  event_post (event);
+  event_post (recorder->settings->name, "recording-failed", "reason", text_node (reason), "retry_ms",
+      json_node_new (JSON_NODE_NULL), NULL);
 }
 
 /* ---- the object ---------------------------------------------------------- */
@@ -561,16 +541,16 @@ JsonObject *
 recorder_status (Recorder *recorder)
 {
   static const char *const modes[] = { [WHEN_ALWAYS] = "always", [WHEN_MOTION] = "motion", [WHEN_OFF] = "off" };
-  JsonObject *status = json_object_new ();
+  const char *mode = recorder->settings->record.folder ? modes[when_of (recorder)] : "off";
+  const guint n = recorder->files->len;
+  gint64 dropped;
+  gboolean live;
 
   g_mutex_lock (&recorder->lock);
-  json_object_set_string_member (status, "mode", recorder->settings->record.folder ? modes[when_of (recorder)] : "off");
-  json_object_set_boolean_member (status, "on", recorder->live);
-  json_object_set_boolean_member (status, "motion", recorder->moving || recorder->triggered);
-  json_object_set_int_member (status, "dropped", (gint64) recorder->dropped);
+  live = recorder->live;
+  dropped = (gint64) recorder->dropped;
   g_mutex_unlock (&recorder->lock);
-  if (recorder->files->len)
-    set_text (status, "file", recorder->files->pdata[recorder->files->len - 1]);
-  json_object_set_int_member (status, "pieces", (gint64) recorder->pieces);
-  return status;
+  return object_of ("mode", word_node (mode), "on", bool_node (live), "motion",
+      bool_node (recorder->moving || recorder->triggered), "dropped", int_node (dropped), "file",
+      n > 0 ? text_node (recorder->files->pdata[n - 1]) : NULL, "pieces", int_node ((gint64) recorder->pieces), NULL);
 }

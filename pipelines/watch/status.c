@@ -13,24 +13,19 @@
 JsonObject *
 status_json (Watch *watch, Camera *only)
 {
-  JsonObject *status = json_object_new (), *cameras = json_object_new ();
+  JsonObject *cameras = json_object_new ();
+  const double up = (double) (g_get_monotonic_time () - watch->begun) / G_USEC_PER_SEC;
 
-  json_object_set_int_member (status, "schema", EVENT_SCHEMA);
-  set_time (status, "time", g_get_real_time ());
-  json_object_set_double_member (status, "uptime_s",
-      (double) (g_get_monotonic_time () - watch->begun) / G_USEC_PER_SEC);
-  json_object_set_int_member (status, "events", (gint64) events_count ());
-  json_object_set_int_member (status, "events_lost", (gint64) events_lost ());
-  json_object_set_int_member (status, "gpus", gpu_count ());
-  json_object_set_string_member (status, "mqtt", mqtt_state ());
   for (guint i = 0; i < watch->cameras->len; i++) {
     Camera *camera = watch->cameras->pdata[i];
 
     if (!only || camera == only)
       json_object_set_object_member (cameras, camera->settings->name, camera_status (camera));
   }
-  json_object_set_object_member (status, "cameras", cameras);
-  return status;
+  return object_of ("schema", int_node (EVENT_SCHEMA), "time", time_node (g_get_real_time ()), "uptime_s",
+      number_node (up), "events", int_node ((gint64) events_count ()), "events_lost",
+      int_node ((gint64) events_lost ()), "gpus", int_node (gpu_count ()), "mqtt", word_node (mqtt_state ()), "cameras",
+      object_node (cameras), NULL);
 }
 
 static guint64

@@ -51,20 +51,13 @@ add_camera (Watch *watch, CameraSettings *settings, gboolean looked)
 void
 watch_start (Watch *watch, Config *config)
 {
-  JsonObject *event = event_new (NULL, "ready");
-
   watch->config = config;
   watch->cameras = g_ptr_array_new ();
   watch->leaving = g_ptr_array_new ();
   watch->begun = g_get_monotonic_time ();
-  json_object_set_int_member (event, "cameras", config->cameras->len);
-  json_object_set_int_member (event, "pid", getpid ());
-  json_object_set_int_member (event, "gpus", gpu_count ());
-  if (client_socket ())
-    set_text (event, "socket", client_socket ());
-  if (watch->metrics_port)
-    json_object_set_int_member (event, "metrics_port", watch->metrics_port);
-  event_post (event);
+  event_post (NULL, "ready", "cameras", int_node (config->cameras->len), "pid", int_node (getpid ()), "gpus",
+      int_node (gpu_count ()), "socket", client_socket () ? text_node (client_socket ()) : NULL, "metrics_port",
+      watch->metrics_port ? int_node (watch->metrics_port) : NULL, NULL);
   for (guint i = 0; i < config->cameras->len; i++)
     add_camera (watch, config->cameras->pdata[i], FALSE);
 }
@@ -122,7 +115,7 @@ watch_remove (Watch *watch, Camera *camera)
   camera_remove (camera, FALSE);
   g_ptr_array_remove (watch->cameras, camera);
   g_ptr_array_add (watch->leaving, camera);
-  event_post (event_new (camera->settings->name, "removed"));
+  event_post (camera->settings->name, "removed", NULL);
 }
 
 static CameraSettings *
@@ -155,20 +148,22 @@ watch_add_files (Watch *watch, GPtrArray *paths)
   }
 }
 
-gboolean
-watch_reload (Watch *watch, JsonObject *answer, GString *wrong)
+JsonObject *
+watch_reload (Watch *watch, GString *wrong)
 {
   static const char *const names[] = { "added", "removed", "changed", "kept", "restart_needed" };
   enum { ADDED, REMOVED, CHANGED, KEPT, RESTART };
   JsonArray *lists[G_N_ELEMENTS (names)];
+  JsonObject *answer;
   Config *config = config_load (watch->config->path, wrong, NULL, NULL);
 
   if (!config || !secrets_load (config->secrets, wrong)) {
     g_clear_pointer (&config, config_free);
-    return FALSE;
+    return NULL;
   }
+  answer = json_object_new ();
   for (guint i = 0; i < G_N_ELEMENTS (names); i++)
-    lists[i] = json_array_new ();
+    json_object_set_array_member (answer, names[i], lists[i] = json_array_new ());
   for (guint i = watch->cameras->len; i-- > 0;) {
     Camera *camera = watch->cameras->pdata[i];
     CameraSettings *settings = find_settings (config, camera->settings->name);
@@ -193,11 +188,9 @@ watch_reload (Watch *watch, JsonObject *answer, GString *wrong)
   /* What only a restart takes up is compared with what the process started with. */
   g_free (config->process);
   config->process = g_strdup (watch->config->process);
-  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
-    json_object_set_array_member (answer, names[i], lists[i]);
   config_free (watch->config);
   watch->config = config;
-  return TRUE;
+  return answer;
 }
 
 /* ---- the end ------------------------------------------------------------- */
@@ -218,14 +211,10 @@ look_for_end (gpointer data)
 void
 watch_end (Watch *watch, const char *reason)
 {
-  JsonObject *event;
-
   if (watch->ending)
     return;
   watch->ending = TRUE;
-  event = event_new (NULL, "stopping");
-  json_object_set_string_member (event, "reason", reason);
-  event_post (event);
+  event_post (NULL, "stopping", "reason", word_node (reason), NULL);
   for (guint i = 0; i < watch->leaving->len; i++)
     ((Camera *) watch->leaving->pdata[i])->final = TRUE;
   for (guint i = 0; i < watch->cameras->len; i++) {

@@ -25,9 +25,9 @@ Camera *watch_find (Watch *watch, const char *name);
 gboolean watch_add (Watch *watch, const char *name, const char *json, GString *wrong);
 /* Adds the files that a reload reads in the main thread. */
 void watch_add_files (Watch *watch, GPtrArray *paths);
-/* Reads the file again. Fills the answer with the names of cameras that were added, removed, changed and kept, and
- * with the parts of the file that only a new process takes up. */
-gboolean watch_reload (Watch *watch, JsonObject *answer, GString *wrong);
+/* Reads the file again. Returns the names of the cameras that were added, removed, changed and kept, and the parts of
+ * the file that only a new process takes up; NULL with what is wrong. */
+JsonObject *watch_reload (Watch *watch, GString *wrong);
 void watch_remove (Watch *watch, Camera *camera);
 /* Begins to end: finishes files and stops cameras, within 10.5 s. `reason` is for the event. */
 void watch_end (Watch *watch, const char *reason);

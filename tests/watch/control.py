@@ -291,6 +291,24 @@ def lines(folder):
         watch.kill()
 
 
+def tables(folder):
+    """The page and the manual list the commands that the program has, with their arguments and in its order."""
+    with open(os.path.join(ROOT, 'docs', 'watch.md'), encoding='utf-8') as file:
+        section = file.read().split('\n## Commands\n')[1].split('\n## ')[0]
+    with open(os.path.join(ROOT, 'pipelines', 'man', 'cf-watch.1'), encoding='utf-8') as file:
+        manual = ' '.join(file.read().split())
+    rows = [row.replace('\\|', '|') for row in re.findall(r'^\| `([a-z]+[^`]*)` \|', section, re.M)]
+    with Watch({'cameras': {'door': small()}}, folder) as watch:
+        names = watch.ask('nothing', ok=False)['error'].split('; there are ')[1]
+        expect(names == ', '.join(row.split()[0] for row in rows), (names, rows))
+        expect(f': {names}; each is answered' in manual, 'the manual lists other commands')
+        for row in rows:
+            name, *arguments = row.split()
+            if arguments != ['[CAMERA]']:  # it may be missing, so that nothing is wrong
+                error = watch.ask(name if arguments else f'{name} x', ok=False)['error']
+                expect(error.rstrip() == f'{name} needs: {row}', (row, error))
+
+
 def sockets(folder):
     """The socket is for its user only; a stale one is replaced, a live one is not; slow readers are let go."""
     own = os.path.join(folder, 'own')
@@ -641,5 +659,6 @@ def deaf(folder):
 
 
 if __name__ == '__main__':
-    sys.exit(main(begins, properties, refusals, wrong_values, changes, snapshots, turned, lines, sockets, metrics,
-                  secrets, parts_of_secrets, documents, deployment, gpus, terminal, signals, exits, manager, deaf))
+    sys.exit(main(begins, properties, refusals, wrong_values, changes, snapshots, turned, lines, tables, sockets,
+                  metrics, secrets, parts_of_secrets, documents, deployment, gpus, terminal, signals, exits, manager,
+                  deaf))
