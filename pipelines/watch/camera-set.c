@@ -19,8 +19,8 @@ camera_elements (Camera *camera, GString *wrong)
   GstElement *bin;
   GList *elements;
 
-  if (camera->run && camera->watch)
-    return find_elements (run_filter (camera->run), "name");
+  if (camera->pipeline && camera->watch)
+    return find_elements (pipeline_filter (camera->pipeline), "name");
   if (!(bin = make_filter ("filter ", line, wrong)))
     return NULL;
   gst_object_ref_sink (bin);
@@ -141,7 +141,7 @@ on_sync_warning (GstBus *bus, GstMessage *message, gpointer data)
 static gboolean
 set_property (Camera *camera, GstElement *element, GParamSpec *spec, const GValue *value, GString *wrong)
 {
-  GstBus *bus = camera->run && camera->watch ? run_bus (camera->run) : NULL;
+  GstBus *bus = camera->pipeline && camera->watch ? pipeline_bus (camera->pipeline) : NULL;
   g_autofree char *text = NULL;
   gulong handler = 0;
 
@@ -233,7 +233,7 @@ camera_get (Camera *camera, const char *target, GString *wrong)
 char *
 camera_backend (Camera *camera)
 {
-  g_autolist (GstElement) filters = camera->run ? find_filters (run_filter (camera->run)) : NULL;
+  g_autolist (GstElement) filters = camera->pipeline ? find_filters (pipeline_filter (camera->pipeline)) : NULL;
   gboolean cuda = FALSE, cpu = FALSE;
 
   for (GList *l = filters; l; l = l->next) {
@@ -248,7 +248,7 @@ camera_backend (Camera *camera)
 static JsonArray *
 elements_status (Camera *camera)
 {
-  g_autolist (GstElement) elements = find_elements (run_filter (camera->run), "name");
+  g_autolist (GstElement) elements = find_elements (pipeline_filter (camera->pipeline), "name");
   JsonArray *array = json_array_new ();
   guint index = 0;
 
@@ -280,13 +280,13 @@ JsonObject *
 camera_status (Camera *camera)
 {
   JsonObject *record = recorder_status (camera->recorder);
-  gboolean runs = camera->run && camera->watch, sized = camera->width > 0;
+  gboolean runs = camera->pipeline && camera->watch, sized = camera->width > 0;
   const double up = camera->state == CAMERA_UP ? (double) (g_get_monotonic_time () - camera->since) : 0;
-  RunCounts counts = { 0 };
+  PipelineCounts counts = { 0 };
   g_autofree char *backend = camera_backend (camera);
 
   if (runs)
-    counts = run_counts (camera->run);
+    counts = pipeline_counts (camera->pipeline);
   json_object_set_int_member (record, "dropped",
       json_object_get_int_member (record, "dropped") + (gint64) (camera->not_encoded + counts.not_encoded));
   return object_of ("state", word_node (camera_state_name (camera->state)), "frames",

@@ -36,7 +36,7 @@ on_retry (gpointer data)
   Camera *camera = data;
 
   camera->retry_timer = 0;
-  if (camera->run)
+  if (camera->pipeline)
     camera->next = NEXT_BUILD;
   else
     build (camera);
@@ -70,7 +70,7 @@ go_on (Camera *camera)
       without_run[] = { [NEXT_NOTHING] = CAMERA_ENDED, [NEXT_WAIT] = CAMERA_WAITING, [NEXT_FAILED] = CAMERA_FAILED };
 
   camera->gpu = -1;
-  camera->run = NULL;
+  camera->pipeline = NULL;
   camera->stopping = NULL;
   if (camera->removing)
     set_state (camera, CAMERA_ENDED);
@@ -96,11 +96,11 @@ end_recording (Camera *camera)
 }
 
 static void
-on_drained (Run *run, gpointer data)
+on_drained (Pipeline *pipeline, gpointer data)
 {
   Stopping *stopping = data;
 
-  (void) run;
+  (void) pipeline;
   if (stopping->drained || !stopping->camera) /* it was given up */
     return;
   stopping->drained = TRUE;
@@ -111,14 +111,14 @@ on_drained (Run *run, gpointer data)
 static void
 set_aside (Camera *camera)
 {
-  run_abandon (camera->run);
+  pipeline_abandon (camera->pipeline);
   camera->aside = g_slist_prepend (camera->aside, camera->stopping);
   n_aside++;
   go_on (camera);
 }
 
 static void
-on_stopped (Run *run, gpointer data)
+on_stopped (Pipeline *pipeline, gpointer data)
 {
   Stopping *stopping = data;
   Camera *camera = stopping->camera;
@@ -127,7 +127,7 @@ on_stopped (Run *run, gpointer data)
     event_post (stopping->settings->name, "freed", "after_ms",
         int_node ((g_get_monotonic_time () - stopping->since) / 1000), NULL);
   gpu_release (stopping->gpu);
-  run_unref (run);
+  pipeline_unref (pipeline);
   if (camera && camera->stopping == stopping)
     go_on (camera);
   else {
@@ -151,7 +151,7 @@ on_stuck (Camera *camera)
       : room                         ? "its pipeline does not end, and is kept aside; the camera goes on without it"
              : "its pipelines do not end; the camera comes back when one of them has ended after all";
 
-  on_drained (camera->run, camera->stopping);
+  on_drained (camera->pipeline, camera->stopping);
   camera->stopping->reported = TRUE;
   camera->state = CAMERA_STUCK; /* since stays */
   event_post (camera->settings->name, "stuck", "reason", text_node (reason), NULL);
@@ -164,14 +164,14 @@ static void
 stop (Camera *camera)
 {
   g_autolist (GstElement) elements = NULL;
-  RunCounts counts;
+  PipelineCounts counts;
 
-  if (!camera->run || !camera->watch) /* there is none, or it stops already */
+  if (!camera->pipeline || !camera->watch) /* there is none, or it stops already */
     return;
-  elements = find_elements (run_filter (camera->run), "name");
+  elements = find_elements (pipeline_filter (camera->pipeline), "name");
   overrides_note_sizes (camera->overrides, elements);
-  counts = run_counts (camera->run);
-  camera->endless |= counts.frames > 0 && camera->settings->http && run_is_endless (camera->run);
+  counts = pipeline_counts (camera->pipeline);
+  camera->endless |= counts.frames > 0 && camera->settings->http && pipeline_is_endless (camera->pipeline);
   camera->frames += counts.frames;
   camera->dropped += counts.dropped;
   camera->not_encoded += counts.not_encoded;
@@ -186,7 +186,7 @@ stop (Camera *camera)
   camera->stopping->settings = camera_settings_ref (camera->settings);
   camera->stopping->gpu = camera->gpu;
   camera->stopping->since = camera->since;
-  run_stop (camera->run, on_drained, on_stopped, camera->stopping);
+  pipeline_stop (camera->pipeline, on_drained, on_stopped, camera->stopping);
 }
 
 /* Gives the camera up, whose settings are wrong: no attempt before they change. */
@@ -198,7 +198,7 @@ fail (Camera *camera, const char *reason)
   camera->next = NEXT_FAILED;
   event_post (camera->settings->name, "failed", "reason", text_node (reason), NULL);
   stop (camera);
-  if (!camera->run)
+  if (!camera->pipeline)
     set_state (camera, CAMERA_FAILED);
 }
 
@@ -220,7 +220,7 @@ lose (Camera *camera, const char *reason)
   camera->next = NEXT_WAIT;
   camera->retry_timer = g_timeout_add (wait, on_retry, camera);
   stop (camera);
-  if (!camera->run)
+  if (!camera->pipeline)
     set_state (camera, CAMERA_WAITING);
 }
 
@@ -257,7 +257,8 @@ on_first_frame (Camera *camera)
   g_autofree char *backend = camera_backend (camera);
   const RecordSettings *record = &camera->settings->record;
   gboolean back = camera->was_up,
-           silent = record->folder && record->when == WHEN_MOTION && !filter_reports_motion (run_filter (camera->run));
+           silent = record->folder && record->when == WHEN_MOTION &&
+      !filter_reports_motion (pipeline_filter (camera->pipeline));
 
   set_state (camera, CAMERA_UP);
   camera->good_since = now;
@@ -293,12 +294,12 @@ on_error (Camera *camera, GstMessage *message)
   g_autofree char *text = message_text (message), *reason = NULL;
   GstObject *source = GST_MESSAGE_SRC (message);
   gboolean refused = is_about_settings (message);
-  g_autolist (GstElement) elements = find_elements (run_filter (camera->run), "name");
+  g_autolist (GstElement) elements = find_elements (pipeline_filter (camera->pipeline), "name");
   /* A camera that has been up may have sent other frames than before, and will send the right ones again. What was set
    * by command may be a file that is away. */
   gboolean hopeless = refused &&
       !overrides_refuse (camera->overrides, elements, source, text, camera->settings->name) && !camera->proven &&
-      run_is_filter_part (camera->run, source);
+      pipeline_is_filter_part (camera->pipeline, source);
 
   reason = g_strdup_printf ("%s: %s", name_of (source), text);
   if (hopeless) {
@@ -306,9 +307,9 @@ on_error (Camera *camera, GstMessage *message)
     return;
   }
   post_text (camera, "error", message, text);
-  if (run_is_gpu_encoder (camera->run, source)) {
+  if (pipeline_is_gpu_encoder (camera->pipeline, source)) {
     camera->software_encoder = TRUE; /* it has no encoder, or not for so many cameras */
-  } else if (run_is_recording_part (camera->run, source)) {
+  } else if (pipeline_is_recording_part (camera->pipeline, source)) {
     camera->no_encoder = TRUE;
     recorder_refuse (camera->recorder, reason);
   }
@@ -380,8 +381,9 @@ why_ended (Camera *camera, guint64 frames)
 static void
 on_end (Camera *camera)
 {
-  guint64 frames = run_counts (camera->run).frames;
-  gboolean live = camera->settings->live || camera->endless || (camera->settings->http && run_is_endless (camera->run));
+  guint64 frames = pipeline_counts (camera->pipeline).frames;
+  gboolean live = camera->settings->live || camera->endless ||
+      (camera->settings->http && pipeline_is_endless (camera->pipeline));
 
   if (live || frames == 0) {
     lose (camera, why_ended (camera, frames));
@@ -416,11 +418,11 @@ on_message (GstBus *bus, GstMessage *message, gpointer data)
         on_element (camera, message);
       break;
     case GST_MESSAGE_APPLICATION:
-      if (gst_structure_has_name (structure, RUN_SIZE))
+      if (gst_structure_has_name (structure, PIPELINE_SIZE))
         on_size (camera, structure);
-      else if (gst_structure_has_name (structure, RUN_UNFIT))
+      else if (gst_structure_has_name (structure, PIPELINE_UNFIT))
         recorder_refuse (camera->recorder, gst_structure_get_string (structure, "reason"));
-      else if (gst_structure_has_name (structure, RUN_FIRST_FRAME))
+      else if (gst_structure_has_name (structure, PIPELINE_FIRST_FRAME))
         on_first_frame (camera);
       break;
     default:
@@ -435,7 +437,7 @@ static void
 make (Camera *camera)
 {
   gboolean records = camera->settings->record.folder && !camera->no_encoder;
-  RunPlan plan = { .settings = camera->settings,
+  PipelinePlan plan = { .settings = camera->settings,
     .software_encoder = camera->software_encoder,
     .packet = records ? recorder_packet : NULL,
     .packet_data = camera->recorder };
@@ -447,23 +449,23 @@ make (Camera *camera)
     g_string_append_printf (wrong, "there is no GPU %d: they have the numbers 0 to %u", camera->settings->gpu,
         gpu_count () - 1);
   else
-    camera->run = run_new (&plan, wrong, note);
+    camera->pipeline = pipeline_new (&plan, wrong, note);
   if (note->len) {
     camera->no_encoder = TRUE;
     recorder_refuse (camera->recorder, note->str);
   }
-  if (!camera->run) {
+  if (!camera->pipeline) {
     gpu_release (camera->gpu);
     camera->gpu = -1;
     fail (camera, wrong->str);
     return;
   }
-  elements = find_elements (run_filter (camera->run), "name");
+  elements = find_elements (pipeline_filter (camera->pipeline), "name");
   overrides_start (camera->overrides, elements, camera->settings->name);
-  camera->watch = gst_bus_add_watch (run_bus (camera->run), on_message, camera);
+  camera->watch = gst_bus_add_watch (pipeline_bus (camera->pipeline), on_message, camera);
   camera->begun = g_get_monotonic_time ();
   set_state (camera, CAMERA_STARTING);
-  run_start (camera->run);
+  pipeline_start (camera->pipeline);
 }
 
 static void
@@ -566,7 +568,7 @@ camera_restart (Camera *camera, CameraSettings *settings)
   camera->delay = FIRST_DELAY;
   camera->software_encoder = camera->no_encoder = camera->proven = FALSE;
   camera->lost_at = g_get_monotonic_time ();
-  if (camera->run)
+  if (camera->pipeline)
     camera->next = NEXT_BUILD;
   else
     build (camera);
@@ -580,14 +582,14 @@ camera_remove (Camera *camera, gboolean final)
   cancel_retry (camera);
   stop (camera);
   end_recording (camera);
-  if (!camera->run)
+  if (!camera->pipeline)
     set_state (camera, CAMERA_ENDED);
 }
 
 gboolean
 camera_is_gone (Camera *camera)
 {
-  return camera->removing && !camera->run && !recorder_is_busy (camera->recorder);
+  return camera->removing && !camera->pipeline && !recorder_is_busy (camera->recorder);
 }
 
 void
@@ -595,18 +597,18 @@ camera_tick (Camera *camera)
 {
   gint64 now = g_get_monotonic_time (), silent;
   guint timeout = camera->settings->timeout + camera->settings->every;
-  RunCounts counts;
+  PipelineCounts counts;
 
   if (camera->state == CAMERA_STOPPING && now - camera->since > STOPS_WITHIN)
     on_stuck (camera);
-  if (!camera->run || !camera->watch)
+  if (!camera->pipeline || !camera->watch)
     return;
-  counts = run_counts (camera->run);
+  counts = pipeline_counts (camera->pipeline);
   camera->fps = (double) (counts.frames - camera->ticked);
   camera->ticked = counts.frames;
   silent = now - (counts.last_frame ? counts.last_frame : camera->begun);
   if (camera->state == CAMERA_UP) {
-    g_autolist (GstElement) elements = find_elements (run_filter (camera->run), "name");
+    g_autolist (GstElement) elements = find_elements (pipeline_filter (camera->pipeline), "name");
 
     overrides_retry (camera->overrides, elements, camera->settings->name);
     if (now - camera->good_since > GOOD)

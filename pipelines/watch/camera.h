@@ -10,7 +10,7 @@
 #include "look.h"
 #include "overrides.h"
 #include "record.h"
-#include "run.h"
+#include "pipeline.h"
 
 typedef enum {
   CAMERA_STARTING, /* no frame yet */
@@ -28,7 +28,7 @@ typedef struct {
   CameraSettings *settings;
   CameraState state;
   Recorder *recorder;
-  Run *run;                                       /* NULL: none; while it stops, still there */
+  Pipeline *pipeline;                             /* NULL: none; while it stops, still there */
   Overrides *overrides;                           /* what was set by command */
   char *reason;                                   /* of the last loss; NULL: none yet */
   guint64 frames, dropped, not_encoded, restarts; /* all but the last: of earlier pipelines */

@@ -6,7 +6,7 @@
 
 #include "elements.h"
 #include "filter.h"
-#include "run.h"
+#include "pipeline.h"
 #include "secrets.h"
 
 #include <errno.h>
@@ -154,12 +154,12 @@ check_recording (const Place *place, GstElement *filter, GString *notes)
 static void
 check_pipeline (const Place *place, JsonObject *cameras)
 {
-  const RunPlan plan = { .settings = place->settings, .gpu = -1 };
+  const PipelinePlan plan = { .settings = place->settings, .gpu = -1 };
   g_autoptr (GString) text = g_string_new (NULL);
-  Run *run = run_new (&plan, text, NULL); /* nothing is recorded, so that there is nothing to note */
+  Pipeline *pipeline = pipeline_new (&plan, text, NULL); /* nothing is recorded, so that there is nothing to note */
 
-  if (run)
-    run_unref (run);
+  if (pipeline)
+    pipeline_unref (pipeline);
   else
     reader_fault (place->reader, cameras, "cameras", place->settings->name, "%s", text->str);
 }

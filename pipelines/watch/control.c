@@ -173,7 +173,7 @@ command_quit (const Call *call)
 
 typedef struct {
   Client *client; /* NULL: it was answered */
-  Run *run;
+  Pipeline *pipeline;
   char *camera, *file;
   guint timer;
   gboolean late;
@@ -182,7 +182,7 @@ typedef struct {
 static void
 snapshot_free (Snapshot *snapshot)
 {
-  run_unref (snapshot->run);
+  pipeline_unref (snapshot->pipeline);
   g_free (snapshot->camera);
   g_free (snapshot->file);
   g_free (snapshot);
@@ -213,7 +213,7 @@ static gboolean
 on_snapshot_late (gpointer data)
 {
   Snapshot *snapshot = data;
-  gboolean none = run_snapshot_cancel (snapshot->run);
+  gboolean none = pipeline_snapshot_cancel (snapshot->pipeline);
 
   if (!none && !snapshot->late) {
     snapshot->late = TRUE;
@@ -251,10 +251,10 @@ command_snapshot (const Call *call)
   if (call->camera->state != CAMERA_UP)
     return client_error ("the camera is not up (%s)", camera_state_name (call->camera->state));
   snapshot = g_new0 (Snapshot, 1);
-  snapshot->run = run_ref (call->camera->run);
+  snapshot->pipeline = pipeline_ref (call->camera->pipeline);
   snapshot->file = g_strdup (file);
   snapshot->camera = g_strdup (call->camera->settings->name);
-  if (!run_snapshot (snapshot->run, file, overwrite, on_snapshot, snapshot)) {
+  if (!pipeline_snapshot (snapshot->pipeline, file, overwrite, on_snapshot, snapshot)) {
     snapshot_free (snapshot);
     return client_error ("a snapshot of this camera is being taken");
   }
@@ -269,7 +269,7 @@ command_snapshot (const Call *call)
 static void
 add_filter_files (const Call *call, GPtrArray *paths)
 {
-  if (!call->camera->run)
+  if (!call->camera->pipeline)
     camera_add_files (call->camera, paths);
 }
 

@@ -6,7 +6,7 @@
 #include "encode.h"
 
 #include "elements.h"
-#include "run-private.h"
+#include "pipeline-private.h"
 
 #include <gst/app/gstappsink.h>
 #include <gst/video/video.h>
@@ -48,7 +48,7 @@ set_properties (GstElement *element, const char *text, guint quality)
 }
 
 static GstElement *
-make_encoder (const RunPlan *plan, gboolean *on_gpu)
+make_encoder (const PipelinePlan *plan, gboolean *on_gpu)
 {
   for (guint i = 0; i < G_N_ELEMENTS (encoders); i++) {
     GstElement *element;
@@ -66,16 +66,16 @@ make_encoder (const RunPlan *plan, gboolean *on_gpu)
 
 /* Asks the encoder for a key frame when the last one is too old, or the recorder waits for one. */
 static void
-keep_keys_coming (Run *run, GstBuffer *buffer, gboolean wanted)
+keep_keys_coming (Pipeline *pipeline, GstBuffer *buffer, gboolean wanted)
 {
   gint64 pts = (gint64) GST_BUFFER_PTS (buffer);
 
   if (!GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_DELTA_UNIT))
-    run->last_key = pts;
-  else if (wanted || pts - run->last_key >= (gint64) KEY_FRAMES) {
-    GstPad *pad = gst_element_get_static_pad (run->sink, "sink");
+    pipeline->last_key = pts;
+  else if (wanted || pts - pipeline->last_key >= (gint64) KEY_FRAMES) {
+    GstPad *pad = gst_element_get_static_pad (pipeline->sink, "sink");
 
-    run->last_key = pts; /* the request takes some frames; no second one meanwhile */
+    pipeline->last_key = pts; /* the request takes some frames; no second one meanwhile */
     gst_pad_push_event (pad, gst_video_event_new_upstream_force_key_unit (GST_CLOCK_TIME_NONE, TRUE, 0));
     gst_object_unref (pad);
   }
@@ -83,9 +83,9 @@ keep_keys_coming (Run *run, GstBuffer *buffer, gboolean wanted)
 
 /* Returns the time of day of a frame: now, less what it has been under way. */
 static gint64
-wall_time (Run *run, GstClockTime running)
+wall_time (Pipeline *pipeline, GstClockTime running)
 {
-  GstClockTime now = gst_element_get_current_running_time (run->sink);
+  GstClockTime now = gst_element_get_current_running_time (pipeline->sink);
   gint64 age = GST_CLOCK_TIME_IS_VALID (now) ? GST_CLOCK_DIFF (running, now) / 1000 : 0;
 
   return g_get_real_time () - CLAMP (age, 0, 30 * G_USEC_PER_SEC);
@@ -94,7 +94,7 @@ wall_time (Run *run, GstClockTime running)
 static GstFlowReturn
 on_sample (GstAppSink *sink, gpointer data)
 {
-  Run *run = data;
+  Pipeline *pipeline = data;
   GstSample *sample = gst_app_sink_pull_sample (sink);
   const GstSegment *segment;
   GstBuffer *buffer;
@@ -106,11 +106,11 @@ on_sample (GstAppSink *sink, gpointer data)
   buffer = gst_sample_get_buffer (sample);
   running = buffer ? gst_segment_to_running_time (segment, GST_FORMAT_TIME, GST_BUFFER_PTS (buffer))
                    : GST_CLOCK_TIME_NONE;
-  if (GST_CLOCK_TIME_IS_VALID (running) && !atomic_load (&run->abandoned)) {
+  if (GST_CLOCK_TIME_IS_VALID (running) && !atomic_load (&pipeline->abandoned)) {
     buffer = gst_buffer_copy (buffer); /* shares the memory */
     GST_BUFFER_PTS (buffer) = GST_BUFFER_DTS (buffer) = running;
-    keep_keys_coming (run, buffer,
-        run->packet (buffer, gst_sample_get_caps (sample), wall_time (run, running), run->packet_data));
+    keep_keys_coming (pipeline, buffer,
+        pipeline->packet (buffer, gst_sample_get_caps (sample), wall_time (pipeline, running), pipeline->packet_data));
     gst_buffer_unref (buffer);
   }
   gst_sample_unref (sample);
@@ -124,66 +124,66 @@ leave_out (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
   gboolean is_event = (info->type & GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM) != 0;
   gboolean is_caps = is_event && GST_EVENT_TYPE (info->data) == GST_EVENT_CAPS;
-  Run *run = data;
+  Pipeline *pipeline = data;
 
   (void) pad;
-  if ((run->unfit && (!is_event || is_caps)) || (atomic_load (&run->draining) && !is_event))
+  if ((pipeline->unfit && (!is_event || is_caps)) || (atomic_load (&pipeline->draining) && !is_event))
     return GST_PAD_PROBE_DROP;
   return GST_PAD_PROBE_OK;
 }
 
 char *
-run_fit_encoder (Run *run, int width, int height)
+pipeline_fit_encoder (Pipeline *pipeline, int width, int height)
 {
-  GstPad *pad = gst_element_get_static_pad (run->encoder, "sink");
+  GstPad *pad = gst_element_get_static_pad (pipeline->encoder, "sink");
   GstCaps *taken = gst_pad_get_pad_template_caps (pad);
   GstCaps *caps = gst_caps_new_simple ("video/x-raw", "format", G_TYPE_STRING, "I420", "width", G_TYPE_INT, width & ~1,
       "height", G_TYPE_INT, height & ~1, NULL);
 
   /* Encoders of 4:2:0 take even sizes only. */
-  g_object_set (run->crop, "right", width & 1, "bottom", height & 1, NULL);
-  run->unfit = width < 2 || height < 2 || !gst_caps_can_intersect (caps, taken);
+  g_object_set (pipeline->crop, "right", width & 1, "bottom", height & 1, NULL);
+  pipeline->unfit = width < 2 || height < 2 || !gst_caps_can_intersect (caps, taken);
   gst_caps_unref (caps);
   gst_caps_unref (taken);
   gst_object_unref (pad);
-  return run->unfit ? g_strdup_printf ("%s encodes no pictures of %d x %d",
-                          GST_OBJECT_NAME (gst_element_get_factory (run->encoder)), width, height)
-                    : NULL;
+  return pipeline->unfit ? g_strdup_printf ("%s encodes no pictures of %d x %d",
+                               GST_OBJECT_NAME (gst_element_get_factory (pipeline->encoder)), width, height)
+                         : NULL;
 }
 
 static void
 on_eos (GstAppSink *sink, gpointer data)
 {
-  Run *run = data;
+  Pipeline *pipeline = data;
 
   (void) sink;
-  g_mutex_lock (&run->lock);
-  run->drained = TRUE;
-  g_cond_broadcast (&run->drain);
-  g_mutex_unlock (&run->lock);
+  g_mutex_lock (&pipeline->lock);
+  pipeline->drained = TRUE;
+  g_cond_broadcast (&pipeline->drain);
+  g_mutex_unlock (&pipeline->lock);
 }
 
 void
-run_drain_encoder (Run *run)
+pipeline_drain_encoder (Pipeline *pipeline)
 {
   gint64 until = g_get_monotonic_time () + DRAINS_WITHIN;
-  GstPad *pad = gst_element_get_static_pad (run->encode.queue, "sink");
+  GstPad *pad = gst_element_get_static_pad (pipeline->encode.queue, "sink");
 
-  atomic_store (&run->draining, 1);
+  atomic_store (&pipeline->draining, 1);
   if (gst_pad_send_event (pad, gst_event_new_eos ())) { /* an end of its own came before otherwise, or an error */
-    g_mutex_lock (&run->lock);
-    while (!run->drained && g_cond_wait_until (&run->drain, &run->lock, until))
+    g_mutex_lock (&pipeline->lock);
+    while (!pipeline->drained && g_cond_wait_until (&pipeline->drain, &pipeline->lock, until))
       ;
-    g_mutex_unlock (&run->lock);
+    g_mutex_unlock (&pipeline->lock);
   }
   gst_object_unref (pad);
 }
 
 void
-run_add_encoder (Run *run, const RunPlan *plan, GstElement *tee, GString *note)
+pipeline_add_encoder (Pipeline *pipeline, const PipelinePlan *plan, GstElement *tee, GString *note)
 {
   GstAppSinkCallbacks callbacks = { .new_sample = on_sample, .eos = on_eos };
-  GstElement *parts[8] = { NULL }, *encoder = make_encoder (plan, &run->on_gpu);
+  GstElement *parts[8] = { NULL }, *encoder = make_encoder (plan, &pipeline->on_gpu);
   gboolean ok = encoder != NULL;
   GstCaps *caps;
   GstPad *pad;
@@ -204,7 +204,7 @@ run_add_encoder (Run *run, const RunPlan *plan, GstElement *tee, GString *note)
   parts[n++] = gst_element_factory_make ("h264parse", "parse");
   parts[n++] = gst_element_factory_make ("appsink", "packets");
   for (guint i = 0; i < n; i++)
-    ok = parts[i] && gst_bin_add (GST_BIN (run->pipeline), parts[i]) && ok;
+    ok = parts[i] && gst_bin_add (GST_BIN (pipeline->bin), parts[i]) && ok;
   for (guint i = 1; ok && i < n; i++)
     ok = gst_element_link (parts[i - 1], parts[i]);
   if (!ok || !gst_element_link (tee, parts[0])) {
@@ -218,33 +218,33 @@ run_add_encoder (Run *run, const RunPlan *plan, GstElement *tee, GString *note)
   if (plan->settings->live) /* a file waits */
     gst_util_set_object_arg (G_OBJECT (parts[0]), "leaky", "downstream");
   caps = gst_caps_from_string ("video/x-h264, stream-format = avc, alignment = au");
-  run->crop = parts[n - 4];
-  run->encode.queue = parts[0];
+  pipeline->crop = parts[n - 4];
+  pipeline->encode.queue = parts[0];
   pad = gst_element_get_static_pad (parts[0], "sink");
-  gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, leave_out, run, NULL);
+  gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, leave_out, pipeline, NULL);
   gst_object_unref (pad);
-  run_count_queue (&run->encode);
-  run->encoder = encoder;
-  run->sink = parts[n - 1];
-  g_object_set (run->sink, "caps", caps, "sync", FALSE, "async", FALSE, NULL);
+  pipeline_count_queue (&pipeline->encode);
+  pipeline->encoder = encoder;
+  pipeline->sink = parts[n - 1];
+  g_object_set (pipeline->sink, "caps", caps, "sync", FALSE, "async", FALSE, NULL);
   gst_caps_unref (caps);
-  run->packet = plan->packet;
-  run->packet_data = plan->packet_data;
-  gst_app_sink_set_callbacks (GST_APP_SINK (run->sink), &callbacks, run, NULL);
+  pipeline->packet = plan->packet;
+  pipeline->packet_data = plan->packet_data;
+  gst_app_sink_set_callbacks (GST_APP_SINK (pipeline->sink), &callbacks, pipeline, NULL);
 }
 
 gboolean
-run_is_gpu_encoder (Run *run, GstObject *object)
+pipeline_is_gpu_encoder (Pipeline *pipeline, GstObject *object)
 {
-  return run->on_gpu && object == GST_OBJECT_CAST (run->encoder);
+  return pipeline->on_gpu && object == GST_OBJECT_CAST (pipeline->encoder);
 }
 
 gboolean
-run_is_recording_part (Run *run, GstObject *object)
+pipeline_is_recording_part (Pipeline *pipeline, GstObject *object)
 {
   static const char *const names[] = { "encode", "download", "yuv", "i420", "even", "encoder", "parse", "packets" };
 
-  if (!run->encoder || GST_OBJECT_PARENT (object) != GST_OBJECT_CAST (run->pipeline))
+  if (!pipeline->encoder || GST_OBJECT_PARENT (object) != GST_OBJECT_CAST (pipeline->bin))
     return FALSE;
   for (guint i = 0; i < G_N_ELEMENTS (names); i++)
     if (!g_strcmp0 (GST_OBJECT_NAME (object), names[i]))

@@ -5,9 +5,9 @@
 #ifndef PIPELINES_WATCH_ENCODE_H
 #define PIPELINES_WATCH_ENCODE_H
 
-#include "run.h"
+#include "pipeline.h"
 
 /* Adds the branch behind the tee. Where that cannot be, says why in `note`: the camera goes on without. */
-void run_add_encoder (Run *run, const RunPlan *plan, GstElement *tee, GString *note);
+void pipeline_add_encoder (Pipeline *pipeline, const PipelinePlan *plan, GstElement *tee, GString *note);
 
 #endif

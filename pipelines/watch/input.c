@@ -2,7 +2,7 @@
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * input.c: what sources leave open about their frames: when, and in which colours. */
-#include "run-private.h"
+#include "pipeline-private.h"
 
 #include <gst/video/video.h>
 
@@ -15,27 +15,27 @@
 /* Returns the running time that a frame goes on with: its own, or a later one where that is missing (NONE) or no later
  * than that of the frame before. Half a frame later, the next one still finds its place. */
 static GstClockTime
-rise (Run *run, GstClockTime time, GstClockTime duration)
+rise (Pipeline *pipeline, GstClockTime time, GstClockTime duration)
 {
-  GstClockTime now = gst_element_get_current_running_time (run->pipeline), next;
+  GstClockTime now = gst_element_get_current_running_time (pipeline->bin), next;
   gboolean known = GST_CLOCK_TIME_IS_VALID (time);
 
   duration = GST_CLOCK_TIME_IS_VALID (duration) ? CLAMP (duration, 2 * NEAREST, FARTHEST) : 2 * NEAREST;
-  next = GST_CLOCK_TIME_IS_VALID (run->stamped) ? run->stamped + duration / 2 : 0;
+  next = GST_CLOCK_TIME_IS_VALID (pipeline->stamped) ? pipeline->stamped + duration / 2 : 0;
   if (known)
-    time += run->shift;
-  if (known && (!next || time > run->stamped)) {
-    run->standing = 0;
-  } else if (!known || ++run->standing > MAX_STANDING) {
+    time += pipeline->shift;
+  if (known && (!next || time > pipeline->stamped)) {
+    pipeline->standing = 0;
+  } else if (!known || ++pipeline->standing > MAX_STANDING) {
     time = known ? next + duration / 2 : next;
     if (GST_CLOCK_TIME_IS_VALID (now)) /* before the pipeline plays it has no clock */
       time = MAX (now, time);
   } else {
-    if (run->stamped - time > STEP_BACK) /* the distances from here on are right again */
-      run->shift += next - time;
+    if (pipeline->stamped - time > STEP_BACK) /* the distances from here on are right again */
+      pipeline->shift += next - time;
     time = next;
   }
-  return run->stamped = time;
+  return pipeline->stamped = time;
 }
 
 /* Completes a colorimetry that has no matrix, as of H.264 that says that its range is full and no more: what follows
@@ -69,26 +69,26 @@ complete_color (GstEvent *event)
  * rise: JPEGs over HTTP have none; some cameras and files give several frames the same, or step back; and an encoder or
  * a muxer would lose these frames. */
 GstPadProbeReturn
-run_on_input (GstPad *pad, GstPadProbeInfo *info, gpointer data)
+pipeline_on_input (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
   GstBuffer *buffer = info->data;
   const GstSegment *segment;
   GstClockTime own, time;
   GstEvent *event;
-  Run *run = data;
+  Pipeline *pipeline = data;
 
   if (info->type & GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM) {
     if (GST_EVENT_TYPE (info->data) == GST_EVENT_CAPS)
       info->data = complete_color (info->data);
     return GST_PAD_PROBE_OK;
   }
-  atomic_store (&run->unseen, 0);
-  atomic_store (&run->senders, 0);
+  atomic_store (&pipeline->unseen, 0);
+  atomic_store (&pipeline->senders, 0);
   if (!(event = gst_pad_get_sticky_event (pad, GST_EVENT_SEGMENT, 0)))
     return GST_PAD_PROBE_OK;
   gst_event_parse_segment (event, &segment);
   own = gst_segment_to_running_time (segment, GST_FORMAT_TIME, GST_BUFFER_PTS (buffer));
-  time = rise (run, own, GST_BUFFER_DURATION (buffer));
+  time = rise (pipeline, own, GST_BUFFER_DURATION (buffer));
   time = time == own ? GST_CLOCK_TIME_NONE : gst_segment_position_from_running_time (segment, GST_FORMAT_TIME, time);
   if (GST_CLOCK_TIME_IS_VALID (time)) { /* NONE as well where it would be behind the segment's end */
     info->data = buffer = gst_buffer_make_writable (buffer);

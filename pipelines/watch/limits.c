@@ -5,7 +5,7 @@
  * a demuxer or a decoder collects, the streams of an RTSP server, each of which takes a thread, and the size that a
  * picture says it has, which a decoder allocates. */
 #include "parts.h"
-#include "run-private.h"
+#include "pipeline-private.h"
 
 #include "cf.h"
 
@@ -16,18 +16,18 @@
 static GstPadProbeReturn
 on_bytes (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
-  Run *run = data;
-  const guint64 max = run->settings->max_bytes;
+  Pipeline *pipeline = data;
+  const guint64 max = pipeline->settings->max_bytes;
   const gsize size = info->type & GST_PAD_PROBE_TYPE_BUFFER_LIST
       ? gst_buffer_list_calculate_size (GST_PAD_PROBE_INFO_BUFFER_LIST (info))
       : gst_buffer_get_size (GST_PAD_PROBE_INFO_BUFFER (info));
-  const guint64 before = atomic_fetch_add (&run->unseen, size);
+  const guint64 before = atomic_fetch_add (&pipeline->unseen, size);
 
   (void) pad;
   if (before + size <= max)
     return GST_PAD_PROBE_OK;
   if (before <= max)
-    GST_ELEMENT_ERROR (run->pipeline, STREAM, FAILED,
+    GST_ELEMENT_ERROR (pipeline->bin, STREAM, FAILED,
         ("The camera has sent %" G_GUINT64_FORMAT " bytes without a picture; \"max_bytes\" is %" G_GUINT64_FORMAT,
             before + size, max),
         (NULL));
@@ -35,33 +35,33 @@ on_bytes (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 }
 
 static void
-count_pad (GstElement *source, GstPad *pad, gpointer run)
+count_pad (GstElement *source, GstPad *pad, gpointer pipeline)
 {
   (void) source;
   if (GST_PAD_IS_SRC (pad))
-    gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_BUFFER_LIST, on_bytes, run, NULL);
+    gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_BUFFER_LIST, on_bytes, pipeline, NULL);
 }
 
 static gboolean
-count_present_pad (GstElement *source, GstPad *pad, gpointer run)
+count_present_pad (GstElement *source, GstPad *pad, gpointer pipeline)
 {
-  count_pad (source, pad, run);
+  count_pad (source, pad, pipeline);
   return TRUE;
 }
 
 void
-run_limit_bytes (Run *run, GstElement *source)
+pipeline_limit_bytes (Pipeline *pipeline, GstElement *source)
 {
-  gst_element_foreach_src_pad (source, count_present_pad, run);
-  g_signal_connect (source, "pad-added", G_CALLBACK (count_pad), run);
+  gst_element_foreach_src_pad (source, count_present_pad, pipeline);
+  g_signal_connect (source, "pad-added", G_CALLBACK (count_pad), pipeline);
 }
 
 static gboolean
-select_stream (GstElement *source, guint number, GstCaps *caps, gpointer run)
+select_stream (GstElement *source, guint number, GstCaps *caps, gpointer pipeline)
 {
   (void) source;
   (void) caps;
-  (void) run;
+  (void) pipeline;
   return number < MAX_STREAMS;
 }
 
@@ -69,31 +69,31 @@ select_stream (GstElement *source, guint number, GstCaps *caps, gpointer run)
 static void
 on_sender (GstElement *manager, guint session, guint sender, gpointer data)
 {
-  Run *run = data;
+  Pipeline *pipeline = data;
 
   (void) manager;
   (void) session;
   (void) sender;
-  if (atomic_fetch_add (&run->senders, 1) == MAX_SENDERS)
-    GST_ELEMENT_ERROR (run->pipeline, STREAM, FAILED,
+  if (atomic_fetch_add (&pipeline->senders, 1) == MAX_SENDERS)
+    GST_ELEMENT_ERROR (pipeline->bin, STREAM, FAILED,
         ("The camera has sent packets of more than %d senders (SSRC) without a picture", MAX_SENDERS), (NULL));
 }
 
 static void
-limit_manager (GstElement *source, GstElement *manager, gpointer run)
+limit_manager (GstElement *source, GstElement *manager, gpointer pipeline)
 {
   (void) source;
   if (!g_object_class_find_property (G_OBJECT_GET_CLASS (manager), "max-streams")) /* it is no rtpbin */
     return;
   g_object_set (manager, "max-streams", MAX_STREAMS, NULL);
-  g_signal_connect (manager, "on-new-ssrc", G_CALLBACK (on_sender), run);
+  g_signal_connect (manager, "on-new-ssrc", G_CALLBACK (on_sender), pipeline);
 }
 
 void
-run_limit_streams (Run *run, GstElement *source)
+pipeline_limit_streams (Pipeline *pipeline, GstElement *source)
 {
   g_signal_connect (source, "select-stream", G_CALLBACK (select_stream), NULL);
-  g_signal_connect (source, "new-manager", G_CALLBACK (limit_manager), run);
+  g_signal_connect (source, "new-manager", G_CALLBACK (limit_manager), pipeline);
 }
 
 /* Sees what a decoder is about to get. Frame sizes are in its caps or, of a JPEG, in its bytes. */
@@ -102,14 +102,14 @@ on_compressed (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
   guint width = 0, height = 0;
   gboolean larger = FALSE;
-  Run *run = data;
+  Pipeline *pipeline = data;
 
   if (info->type & GST_PAD_PROBE_TYPE_BUFFER) {
     GstMapInfo map;
 
     if (gst_buffer_map (GST_PAD_PROBE_INFO_BUFFER (info), &map, GST_MAP_READ)) {
       larger = parts_find_larger (map.data, map.size, CF_MAX_SIZE, &width, &height);
-      run_note_exif (run, pad, map.data, map.size);
+      pipeline_note_exif (pipeline, pad, map.data, map.size);
       gst_buffer_unmap (GST_PAD_PROBE_INFO_BUFFER (info), &map);
     }
   } else if (GST_EVENT_TYPE (GST_PAD_PROBE_INFO_EVENT (info)) == GST_EVENT_CAPS) {
@@ -124,13 +124,13 @@ on_compressed (GstPad *pad, GstPadProbeInfo *info, gpointer data)
   }
   if (!larger)
     return GST_PAD_PROBE_OK;
-  GST_ELEMENT_ERROR (run->pipeline, STREAM, DECODE,
+  GST_ELEMENT_ERROR (pipeline->bin, STREAM, DECODE,
       ("A picture says it has %u x %u pixels; it may have %d x %d", width, height, CF_MAX_SIZE, CF_MAX_SIZE), (NULL));
   return GST_PAD_PROBE_DROP;
 }
 
 void
-run_limit_size (Run *run, GstElement *element)
+pipeline_limit_size (Pipeline *pipeline, GstElement *element)
 {
   GstElementFactory *factory = gst_element_get_factory (element);
   GstPadProbeType type = GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM;
@@ -143,7 +143,7 @@ run_limit_size (Run *run, GstElement *element)
 
   if (!gst_caps_is_any (caps) && gst_caps_can_intersect (caps, jpeg))
     type |= GST_PAD_PROBE_TYPE_BUFFER;
-  gst_pad_add_probe (pad, type, on_compressed, run, NULL);
+  gst_pad_add_probe (pad, type, on_compressed, pipeline, NULL);
   gst_caps_unref (caps);
   gst_caps_unref (jpeg);
   gst_object_unref (pad);

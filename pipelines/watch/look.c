@@ -4,7 +4,7 @@
  * look.c: reads files ahead. */
 #include "look.h"
 
-#include "run.h"
+#include "pipeline.h"
 
 #include <fcntl.h>
 #include <stdatomic.h>

@@ -8,7 +8,7 @@
 
 #ifdef HAVE_MOSQUITTO
 #include "events.h"
-#include "run.h"
+#include "pipeline.h"
 #include "secrets.h"
 
 #include <errno.h>
@@ -360,7 +360,7 @@ connect_once (void)
 }
 
 static gpointer
-run_thread (gpointer data)
+pipeline_thread (gpointer data)
 {
   gboolean reported = FALSE;
   int delay = FIRST_DELAY;
@@ -411,7 +411,7 @@ mqtt_start (const Config *config)
   mqtt.port = (int) config->mqtt.port;
   mqtt.tls = config->mqtt.tls;
   mqtt.wake = eventfd (0, EFD_CLOEXEC | EFD_NONBLOCK);
-  g_thread_unref (g_thread_new ("mqtt", run_thread, NULL));
+  g_thread_unref (g_thread_new ("mqtt", pipeline_thread, NULL));
 }
 
 void

@@ -10,7 +10,7 @@
 
 #include "events.h"
 #include "look.h"
-#include "run.h"
+#include "pipeline.h"
 
 #include <gst/video/video.h>
 #include <stdatomic.h>

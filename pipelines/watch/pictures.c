@@ -4,26 +4,26 @@
  * pictures.c: cameras that send one picture when they are asked. The source is stopped and started for each, behind
  * which the pipeline goes on. */
 #include "parts.h"
-#include "run-private.h"
+#include "pipeline-private.h"
 
 static void
 ask_in_thread (gpointer data)
 {
-  Run *run = data;
+  Pipeline *pipeline = data;
 
-  g_mutex_lock (&run->starting);
-  if (!run->ended && gst_element_set_state (run->source, GST_STATE_READY) != GST_STATE_CHANGE_FAILURE) {
-    run->asked = g_get_monotonic_time ();
-    gst_element_sync_state_with_parent (run->source);
+  g_mutex_lock (&pipeline->starting);
+  if (!pipeline->ended && gst_element_set_state (pipeline->source, GST_STATE_READY) != GST_STATE_CHANGE_FAILURE) {
+    pipeline->asked = g_get_monotonic_time ();
+    gst_element_sync_state_with_parent (pipeline->source);
   }
-  g_mutex_unlock (&run->starting);
-  run_unref (run);
+  g_mutex_unlock (&pipeline->starting);
+  pipeline_unref (pipeline);
 }
 
 static gboolean
-on_ask (gpointer run)
+on_ask (gpointer pipeline)
 {
-  in_pool (ask_in_thread, run_ref (run));
+  in_pool (ask_in_thread, pipeline_ref (pipeline));
   return G_SOURCE_REMOVE;
 }
 
@@ -31,16 +31,16 @@ on_ask (gpointer run)
 static void
 on_answered (gpointer data)
 {
-  Run *run = data;
-  gint64 wait = run->asked + (gint64) run->settings->every * G_USEC_PER_SEC - g_get_monotonic_time ();
+  Pipeline *pipeline = data;
+  gint64 wait = pipeline->asked + (gint64) pipeline->settings->every * G_USEC_PER_SEC - g_get_monotonic_time ();
 
-  g_timeout_add_full (G_PRIORITY_DEFAULT, (guint) (MAX (wait, 0) / 1000), on_ask, run_ref (run),
-      (GDestroyNotify) run_unref);
+  g_timeout_add_full (G_PRIORITY_DEFAULT, (guint) (MAX (wait, 0) / 1000), on_ask, pipeline_ref (pipeline),
+      (GDestroyNotify) pipeline_unref);
 }
 
 void
-run_ask_again (Run *run, GstElement *parts)
+pipeline_ask_again (Pipeline *pipeline, GstElement *parts)
 {
-  run->asked = g_get_monotonic_time ();
-  parts_keep_open (parts, on_answered, run);
+  pipeline->asked = g_get_monotonic_time ();
+  parts_keep_open (parts, on_answered, pipeline);
 }

@@ -6,9 +6,9 @@
 #include "record.h"
 
 #include "events.h"
-#include "keep.h"
+#include "pipeline.h"
+#include "prune.h"
 #include "ring.h"
-#include "run.h"
 #include "session.h"
 
 #include <stdatomic.h>
@@ -41,7 +41,7 @@ struct Recorder {
   gboolean broken;                      /* the stream has changed: a new session is needed */
   gboolean end_when_open;               /* what was recorded for is over, but the disk has not answered yet */
   gint64 recorded;                      /* PTS of the last frame in a session, -1: none */
-  gint64 due; /* µs since 1970: a frame of this time or a later one ends the recording; G_MAXINT64: none does */
+  gint64 due; /* µs since 1970: stop at the first frame of this time or later; G_MAXINT64: do not stop */
   guint64 dropped, dropped_reported;
   gint64 reported_at;      /* monotonic µs */
   gint64 clock;            /* the time of day less the monotonic time, µs */
@@ -207,7 +207,7 @@ on_piece (Session *session, const char *file, gint64 start, double duration, gin
     if (g_ptr_array_find_with_equal_func (recorder->files, file, g_str_equal, &i))
       g_ptr_array_remove_index (recorder->files, i);
     recorder->pieces++;
-    keep_prune (recorder->keep, recorder->settings);
+    prune_pieces (recorder->keep, recorder->settings);
   }
   event_post (recorder->settings->name, begun ? "piece-begun" : "piece-finished", "file", text_node (file), "start",
       time_node (start), "duration_s", begun ? NULL : number_node (duration), "bytes", begun ? NULL : int_node (bytes),
@@ -247,7 +247,7 @@ on_ended (Session *session, const char *error, gpointer data)
         int_node (recorder->retry), NULL);
     if (!recorder->retry_timer && !recorder->stopped)
       recorder->retry_timer = g_timeout_add (recorder->retry, retry, recorder);
-    keep_prune (recorder->keep, recorder->settings);
+    prune_pieces (recorder->keep, recorder->settings);
   }
   update (recorder);
   recorder_unref (recorder);
@@ -263,8 +263,7 @@ end_session (Recorder *recorder)
   g_mutex_lock (&recorder->lock);
   recorder->end_when_open = recorder->session && !recorder->live && !recorder->broken;
   if (!recorder->end_when_open) {
-    session = recorder->session;
-    recorder->session = NULL;
+    session = g_steal_pointer (&recorder->session);
     recorder->live = recorder->broken = FALSE;
   }
   g_mutex_unlock (&recorder->lock);
@@ -370,7 +369,7 @@ static void
 update (Recorder *recorder)
 {
   gint64 now = g_get_monotonic_time (), until = recorded_until (recorder, now);
-  gboolean after = until > 0, broken, has;
+  gboolean after = until > 0, wanted, broken, has;
 
   if (recorder->triggered && !after) {
     recorder->triggered = FALSE;
@@ -383,18 +382,19 @@ update (Recorder *recorder)
   report_dropped (recorder);
   report_clock (recorder);
   g_mutex_lock (&recorder->lock);
-  recorder->wanted = recorder->settings->record.folder && !recorder->stopped && !recorder->retry_timer &&
+  wanted = recorder->settings->record.folder && !recorder->stopped && !recorder->retry_timer &&
       (when_of (recorder) == WHEN_ALWAYS || (when_of (recorder) == WHEN_MOTION && (recorder->moving || after)));
+  recorder->wanted = wanted;
   broken = recorder->broken;
   g_mutex_unlock (&recorder->lock);
-  if (broken || !recorder->wanted)
+  if (broken || !wanted)
     end_session (recorder);
   g_mutex_lock (&recorder->lock);
   has = recorder->session != NULL;
-  g_mutex_unlock (&recorder->lock);
-  if (recorder->wanted)
+  if (wanted)
     recorder->end_when_open = FALSE;
-  if (recorder->wanted && !has)
+  g_mutex_unlock (&recorder->lock);
+  if (wanted && !has)
     begin_session (recorder);
 }
 
@@ -469,7 +469,12 @@ recorder_stop (Recorder *recorder)
 gboolean
 recorder_is_busy (Recorder *recorder)
 {
-  return recorder->ending > 0 || recorder->session;
+  gboolean busy;
+
+  g_mutex_lock (&recorder->lock);
+  busy = recorder->ending > 0 || recorder->session;
+  g_mutex_unlock (&recorder->lock);
+  return busy;
 }
 
 void

@@ -15,7 +15,7 @@ Recorder *recorder_ref (Recorder *recorder);
 void recorder_unref (Recorder *recorder);
 /* Takes new settings; what is being recorded ends with the old ones. */
 void recorder_change (Recorder *recorder, CameraSettings *settings);
-/* A RunPacketFunc. */
+/* A PipelinePacketFunc. */
 gboolean recorder_packet (GstBuffer *buffer, GstCaps *caps, gint64 wall, gpointer recorder);
 /* Records `when`; -1: as the settings say. Returns FALSE if the camera has no folder. */
 gboolean recorder_set_when (Recorder *recorder, int when);

@@ -4,7 +4,7 @@
  * snapshot.c: one filtered frame as JPEG or PNG. The streaming thread only takes a reference; a thread of the pool
  * converts it and writes the file, first under another name, so that no reader finds half a picture. */
 #define _GNU_SOURCE /* renameat2 */
-#include "run-private.h"
+#include "pipeline-private.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,10 +14,10 @@
 #include <unistd.h>
 
 struct Shot {
-  Run *run;
+  Pipeline *pipeline;
   char *path;
   gboolean overwrite;
-  RunSnapshotDone done;
+  PipelineSnapshotDone done;
   gpointer data;
   GstSample *sample;
   char *error;
@@ -27,7 +27,7 @@ struct Shot {
 static void
 shot_free (Shot *shot)
 {
-  run_unref (shot->run);
+  pipeline_unref (shot->pipeline);
   g_free (shot->path);
   g_free (shot->error);
   if (shot->sample)
@@ -120,23 +120,23 @@ write_in_thread (gpointer data)
 
 /* Returns the snapshot that was asked for, which is then the caller's; NULL if there is none. Thread-safe. */
 static Shot *
-take_request (Run *run)
+take_request (Pipeline *pipeline)
 {
   Shot *shot;
 
-  g_mutex_lock (&run->lock);
-  shot = run->shot;
-  run->shot = NULL;
-  atomic_store (&run->wants_shot, 0);
-  g_mutex_unlock (&run->lock);
+  g_mutex_lock (&pipeline->lock);
+  shot = pipeline->shot;
+  pipeline->shot = NULL;
+  atomic_store (&pipeline->wants_shot, 0);
+  g_mutex_unlock (&pipeline->lock);
   return shot;
 }
 
 void
-run_take_shot (Run *run, GstPad *pad, GstBuffer *buffer)
+pipeline_take_shot (Pipeline *pipeline, GstPad *pad, GstBuffer *buffer)
 {
   GstCaps *caps = gst_pad_get_current_caps (pad);
-  Shot *shot = take_request (run);
+  Shot *shot = take_request (pipeline);
   GstVideoInfo info;
 
   if (shot) {
@@ -152,30 +152,30 @@ run_take_shot (Run *run, GstPad *pad, GstBuffer *buffer)
 }
 
 gboolean
-run_snapshot (Run *run, const char *path, gboolean overwrite, RunSnapshotDone done, gpointer data)
+pipeline_snapshot (Pipeline *pipeline, const char *path, gboolean overwrite, PipelineSnapshotDone done, gpointer data)
 {
   Shot *shot;
 
-  g_mutex_lock (&run->lock);
-  if (run->shot) {
-    g_mutex_unlock (&run->lock);
+  g_mutex_lock (&pipeline->lock);
+  if (pipeline->shot) {
+    g_mutex_unlock (&pipeline->lock);
     return FALSE;
   }
-  run->shot = shot = g_new0 (Shot, 1);
-  shot->run = run_ref (run);
+  pipeline->shot = shot = g_new0 (Shot, 1);
+  shot->pipeline = pipeline_ref (pipeline);
   shot->path = g_strdup (path);
   shot->overwrite = overwrite;
   shot->done = done;
   shot->data = data;
-  atomic_store (&run->wants_shot, 1);
-  g_mutex_unlock (&run->lock);
+  atomic_store (&pipeline->wants_shot, 1);
+  g_mutex_unlock (&pipeline->lock);
   return TRUE;
 }
 
 gboolean
-run_snapshot_cancel (Run *run)
+pipeline_snapshot_cancel (Pipeline *pipeline)
 {
-  Shot *shot = take_request (run);
+  Shot *shot = take_request (pipeline);
 
   if (shot)
     shot_free (shot);

@@ -31,10 +31,10 @@ status_json (Watch *watch, Camera *only)
 static guint64
 frames_of (Camera *camera, guint64 *dropped)
 {
-  RunCounts counts = { 0 };
+  PipelineCounts counts = { 0 };
 
-  if (camera->run && camera->watch)
-    counts = run_counts (camera->run);
+  if (camera->pipeline && camera->watch)
+    counts = pipeline_counts (camera->pipeline);
   *dropped = camera->dropped + counts.dropped;
   return camera->frames + counts.frames;
 }

@@ -4,35 +4,35 @@
  * turn.c: pictures that lie on their side, as a file's display matrix or EXIF says, are turned upright before the
  * filter: recordings and snapshots have nowhere to say it. */
 #include "elements.h"
-#include "run-private.h"
+#include "pipeline-private.h"
 
 #include <gst/tag/tag.h>
 #include <string.h>
 
 /* Puts videoflip behind the pad, which is in the middle of pushing a frame. */
 static void
-insert (Run *run, GstPad *pad)
+insert (Pipeline *pipeline, GstPad *pad)
 {
-  g_autoptr (GstPad) head = gst_element_get_static_pad (run->head, "sink"), first = NULL;
+  g_autoptr (GstPad) head = gst_element_get_static_pad (pipeline->head, "sink"), first = NULL;
   g_autoptr (GString) wrong = g_string_new ("The pictures are not turned upright");
   GstElement *flip = gst_element_factory_make ("videoflip", "turn"), *convert, *download;
 
   if (!flip) {
     element_missing ("videoflip", wrong);
-    GST_ELEMENT_WARNING (run->pipeline, CORE, MISSING_PLUGIN, ("%s", wrong->str), (NULL));
+    GST_ELEMENT_WARNING (pipeline->bin, CORE, MISSING_PLUGIN, ("%s", wrong->str), (NULL));
     return;
   }
   gst_util_set_object_arg (G_OBJECT (flip), "video-direction", "auto"); /* as the tags say */
   convert = gst_element_factory_make ("videoconvert", NULL);            /* videoflip does not have all formats */
   download = gst_element_factory_make ("cudadownload", NULL);           /* nor CUDA memory */
   download = download ? download : gst_element_factory_make ("identity", NULL);
-  gst_bin_add_many (GST_BIN (run->pipeline), download, convert, flip, NULL);
+  gst_bin_add_many (GST_BIN (pipeline->bin), download, convert, flip, NULL);
   first = gst_element_get_static_pad (download, "sink");
   gst_pad_unlink (pad, head);
-  if (!gst_element_link_many (download, convert, flip, run->head, NULL) ||
+  if (!gst_element_link_many (download, convert, flip, pipeline->head, NULL) ||
       GST_PAD_LINK_FAILED (gst_pad_link (pad, first)) || !gst_element_sync_state_with_parent (flip) ||
       !gst_element_sync_state_with_parent (convert) || !gst_element_sync_state_with_parent (download))
-    GST_ELEMENT_ERROR (run->pipeline, STREAM, FORMAT, ("%s", wrong->str), (NULL));
+    GST_ELEMENT_ERROR (pipeline->bin, STREAM, FORMAT, ("%s", wrong->str), (NULL));
 }
 
 static gboolean
@@ -51,22 +51,22 @@ is_turned (GstEvent *event)
 static GstPadProbeReturn
 on_data (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
-  Run *run = data;
+  Pipeline *pipeline = data;
 
   if (info->type & GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM) {
-    run->turned |= is_turned (GST_PAD_PROBE_INFO_EVENT (info));
+    pipeline->turned |= is_turned (GST_PAD_PROBE_INFO_EVENT (info));
     return GST_PAD_PROBE_OK;
   }
-  if (!run->turned)
+  if (!pipeline->turned)
     return GST_PAD_PROBE_OK;
-  insert (run, pad);
+  insert (pipeline, pad);
   return GST_PAD_PROBE_REMOVE;
 }
 
 void
-run_turn_pictures (Run *run, GstPad *pad)
+pipeline_turn_pictures (Pipeline *pipeline, GstPad *pad)
 {
-  gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, on_data, run, NULL);
+  gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, on_data, pipeline, NULL);
 }
 
 /* Returns the orientation of the EXIF that follows its head in an APP1 of this size. */
@@ -83,7 +83,7 @@ read_exif (const guint8 *data, gsize size)
 }
 
 void
-run_note_exif (Run *run, GstPad *pad, const guint8 *data, gsize size)
+pipeline_note_exif (Pipeline *pipeline, GstPad *pad, const guint8 *data, gsize size)
 {
   const char *found = NULL;
 
@@ -95,9 +95,9 @@ run_note_exif (Run *run, GstPad *pad, const guint8 *data, gsize size)
     if (data[at + 1] == 0xe1 && length >= 8 && at + 2 + length <= size && !memcmp (data + at + 4, "Exif\0", 6))
       found = read_exif (data + at + 10, length - 8);
   }
-  if (found == run->exif)
+  if (found == pipeline->exif)
     return;
-  run->exif = found;
+  pipeline->exif = found;
   gst_pad_send_event (pad,
       gst_event_new_tag (gst_tag_list_new (GST_TAG_IMAGE_ORIENTATION, found ? found : "rotate-0", NULL)));
 }

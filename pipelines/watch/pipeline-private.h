@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * run-private.h: what run.c, encode.c, limits.c, pictures.c and snapshot.c share. */
-#ifndef PIPELINES_WATCH_RUN_PRIVATE_H
-#define PIPELINES_WATCH_RUN_PRIVATE_H
+ * pipeline-private.h: what the files that make a pipeline share. */
+#ifndef PIPELINES_WATCH_PIPELINE_PRIVATE_H
+#define PIPELINES_WATCH_PIPELINE_PRIVATE_H
 
-#include "run.h"
+#include "pipeline.h"
 
 #include <stdatomic.h>
 
@@ -16,13 +16,13 @@ typedef struct {
   GstElement *queue;
   _Atomic guint64 arrived, taken; /* written by streaming threads */
   guint64 dropped;                /* of the main thread */
-} RunQueue;
+} PipelineQueue;
 
-struct Run {
+struct Pipeline {
   gatomicrefcount count;
   CameraSettings *settings;
-  GstElement *pipeline, *head, *filter;
-  RunQueue input, encode; /* encode.queue NULL: nothing is encoded */
+  GstElement *bin, *head, *filter; /* bin: all of it */
+  PipelineQueue input, encode;     /* encode.queue NULL: nothing is encoded */
   GstBus *bus;
   int gpu;
   GstStructure *size; /* of the filter's next frame, where it is another; of the thread behind the filter */
@@ -46,7 +46,7 @@ struct Run {
   GstElement *encoder, *crop, *sink; /* NULL: there is none */
   gboolean on_gpu;
   gboolean unfit; /* the encoder does not take this size; of the thread behind the filter */
-  RunPacketFunc packet;
+  PipelinePacketFunc packet;
   gpointer packet_data;
   gint64 last_key;       /* ns; of the appsink's thread */
   _Atomic int abandoned; /* it records nothing any more */
@@ -66,27 +66,27 @@ struct Run {
 };
 
 /* Prepares the branch for frames of this size. Returns why they cannot be encoded (free it), or NULL. */
-char *run_fit_encoder (Run *run, int width, int height);
+char *pipeline_fit_encoder (Pipeline *pipeline, int width, int height);
 /* Has the encoder give what it holds back, and waits for that, half a second at most. */
-void run_drain_encoder (Run *run);
+void pipeline_drain_encoder (Pipeline *pipeline);
 /* A probe of the line's first pad. */
-GstPadProbeReturn run_on_input (GstPad *pad, GstPadProbeInfo *info, gpointer run);
+GstPadProbeReturn pipeline_on_input (GstPad *pad, GstPadProbeInfo *info, gpointer pipeline);
 /* Has the pictures from this pad, which is linked to the line's first one, turned upright where they say that they are
  * not. */
-void run_turn_pictures (Run *run, GstPad *pad);
+void pipeline_turn_pictures (Pipeline *pipeline, GstPad *pad);
 /* Sends a decoder what the EXIF of a JPEG that comes to its pad says about its sides. */
-void run_note_exif (Run *run, GstPad *pad, const guint8 *data, gsize size);
+void pipeline_note_exif (Pipeline *pipeline, GstPad *pad, const guint8 *data, gsize size);
 /* Counts what the queue drops. */
-void run_count_queue (RunQueue *queue);
+void pipeline_count_queue (PipelineQueue *queue);
 /* Has the source started again each time its stream has ended, when it is time for the next picture. */
-void run_ask_again (Run *run, GstElement *parts);
+void pipeline_ask_again (Pipeline *pipeline, GstElement *parts);
 /* Has the pipeline fail when more than the camera's `max_bytes` come from the source without a picture. */
-void run_limit_bytes (Run *run, GstElement *source);
+void pipeline_limit_bytes (Pipeline *pipeline, GstElement *source);
 /* Bounds the streams that an rtspsrc takes from its server. */
-void run_limit_streams (Run *run, GstElement *source);
+void pipeline_limit_streams (Pipeline *pipeline, GstElement *source);
 /* Has the pipeline fail, where the element is a decoder, before it gets a picture larger than the filters take. */
-void run_limit_size (Run *run, GstElement *element);
+void pipeline_limit_size (Pipeline *pipeline, GstElement *element);
 /* Takes the frame for the snapshot that waits. Called from a streaming thread. */
-void run_take_shot (Run *run, GstPad *pad, GstBuffer *buffer);
+void pipeline_take_shot (Pipeline *pipeline, GstPad *pad, GstBuffer *buffer);
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * run.c: one pipeline of a camera. */
-#include "run.h"
+ * pipeline.c: one pipeline of a camera. */
+#include "pipeline.h"
 
 #include "elements.h"
 #include "encode.h"
 #include "filter.h"
 #include "gpu.h"
-#include "run-private.h"
+#include "pipeline-private.h"
 #include "secrets.h"
 #include "trust.h"
 
@@ -60,9 +60,9 @@ in_pool (void (*function) (gpointer data), gpointer data)
 /* ---- what streaming threads note ----------------------------------------- */
 
 static void
-post (Run *run, GstStructure *structure)
+post (Pipeline *pipeline, GstStructure *structure)
 {
-  gst_element_post_message (run->pipeline, gst_message_new_application (GST_OBJECT (run->pipeline), structure));
+  gst_element_post_message (pipeline->bin, gst_message_new_application (GST_OBJECT (pipeline->bin), structure));
 }
 
 static GstPadProbeReturn
@@ -84,14 +84,14 @@ add_probe (GstElement *element, const char *pad_name, GstPadProbeType type, GstP
 }
 
 void
-run_count_queue (RunQueue *queue)
+pipeline_count_queue (PipelineQueue *queue)
 {
   add_probe (queue->queue, "sink", GST_PAD_PROBE_TYPE_BUFFER, count, &queue->arrived);
   add_probe (queue->queue, "src", GST_PAD_PROBE_TYPE_BUFFER, count, &queue->taken);
 }
 
 static guint64
-count_dropped (RunQueue *queue)
+count_dropped (PipelineQueue *queue)
 {
   guint64 taken = atomic_load (&queue->taken), arrived = atomic_load (&queue->arrived);
   guint waiting = 0;
@@ -106,7 +106,7 @@ count_dropped (RunQueue *queue)
 }
 
 static void
-note_caps (Run *run, GstEvent *event)
+note_caps (Pipeline *pipeline, GstEvent *event)
 {
   g_autofree char *unfit = NULL;
   GstVideoInfo info;
@@ -115,13 +115,14 @@ note_caps (Run *run, GstEvent *event)
   gst_event_parse_caps (event, &caps);
   if (!gst_video_info_from_caps (&info, caps))
     return;
-  atomic_store (&run->width, GST_VIDEO_INFO_WIDTH (&info));
-  atomic_store (&run->height, GST_VIDEO_INFO_HEIGHT (&info));
-  if (run->encoder && (unfit = run_fit_encoder (run, GST_VIDEO_INFO_WIDTH (&info), GST_VIDEO_INFO_HEIGHT (&info))))
-    post (run, gst_structure_new (RUN_UNFIT, "reason", G_TYPE_STRING, unfit, NULL));
-  gst_clear_structure (&run->size);
-  run->size = gst_structure_new (RUN_SIZE, "width", G_TYPE_INT, GST_VIDEO_INFO_WIDTH (&info), "height", G_TYPE_INT,
-      GST_VIDEO_INFO_HEIGHT (&info), "format", G_TYPE_STRING,
+  atomic_store (&pipeline->width, GST_VIDEO_INFO_WIDTH (&info));
+  atomic_store (&pipeline->height, GST_VIDEO_INFO_HEIGHT (&info));
+  if (pipeline->encoder &&
+      (unfit = pipeline_fit_encoder (pipeline, GST_VIDEO_INFO_WIDTH (&info), GST_VIDEO_INFO_HEIGHT (&info))))
+    post (pipeline, gst_structure_new (PIPELINE_UNFIT, "reason", G_TYPE_STRING, unfit, NULL));
+  gst_clear_structure (&pipeline->size);
+  pipeline->size = gst_structure_new (PIPELINE_SIZE, "width", G_TYPE_INT, GST_VIDEO_INFO_WIDTH (&info), "height",
+      G_TYPE_INT, GST_VIDEO_INFO_HEIGHT (&info), "format", G_TYPE_STRING,
       gst_video_format_to_string (GST_VIDEO_INFO_FORMAT (&info)), "rate", GST_TYPE_FRACTION,
       GST_VIDEO_INFO_FPS_N (&info), GST_VIDEO_INFO_FPS_D (&info), NULL);
 }
@@ -130,33 +131,33 @@ note_caps (Run *run, GstEvent *event)
 static GstPadProbeReturn
 on_output (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
-  Run *run = data;
+  Pipeline *pipeline = data;
 
   if (info->type & GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM) {
     if (GST_EVENT_TYPE (GST_PAD_PROBE_INFO_EVENT (info)) == GST_EVENT_CAPS)
-      note_caps (run, GST_PAD_PROBE_INFO_EVENT (info));
+      note_caps (pipeline, GST_PAD_PROBE_INFO_EVENT (info));
     return GST_PAD_PROBE_OK;
   }
-  atomic_store (&run->last_frame, g_get_monotonic_time ());
-  if (run->size)
-    post (run, g_steal_pointer (&run->size));
-  if (atomic_fetch_add (&run->frames, 1) == 0)
-    post (run, gst_structure_new_empty (RUN_FIRST_FRAME));
-  if (atomic_load (&run->wants_shot))
-    run_take_shot (run, pad, GST_PAD_PROBE_INFO_BUFFER (info));
+  atomic_store (&pipeline->last_frame, g_get_monotonic_time ());
+  if (pipeline->size)
+    post (pipeline, g_steal_pointer (&pipeline->size));
+  if (atomic_fetch_add (&pipeline->frames, 1) == 0)
+    post (pipeline, gst_structure_new_empty (PIPELINE_FIRST_FRAME));
+  if (atomic_load (&pipeline->wants_shot))
+    pipeline_take_shot (pipeline, pad, GST_PAD_PROBE_INFO_BUFFER (info));
   return GST_PAD_PROBE_OK;
 }
 
-RunCounts
-run_counts (Run *run)
+PipelineCounts
+pipeline_counts (Pipeline *pipeline)
 {
-  RunCounts counts = { .frames = atomic_load (&run->frames),
-    .last_frame = atomic_load (&run->last_frame),
-    .width = atomic_load (&run->width),
-    .height = atomic_load (&run->height) };
+  PipelineCounts counts = { .frames = atomic_load (&pipeline->frames),
+    .last_frame = atomic_load (&pipeline->last_frame),
+    .width = atomic_load (&pipeline->width),
+    .height = atomic_load (&pipeline->height) };
 
-  counts.dropped = count_dropped (&run->input);
-  counts.not_encoded = count_dropped (&run->encode);
+  counts.dropped = count_dropped (&pipeline->input);
+  counts.not_encoded = count_dropped (&pipeline->encode);
   return counts;
 }
 
@@ -175,19 +176,19 @@ set_up_source (GstElement *decoder, GstElement *source, gpointer data)
 {
   static const char *const protocols
       [] = { [TRANSPORT_TCP] = "tcp", [TRANSPORT_UDP] = "udp+udp-mcast", [TRANSPORT_AUTO] = "tcp+udp+udp-mcast" };
-  Run *run = data;
-  const CameraSettings *s = run->settings;
+  Pipeline *pipeline = data;
+  const CameraSettings *s = pipeline->settings;
   GObject *object = G_OBJECT (source);
   GstElementFactory *factory = gst_element_get_factory (source);
   g_autofree char *latency = g_strdup_printf ("%u", s->latency), *us = g_strdup_printf ("%u000000", s->timeout);
 
   (void) decoder;
   if (s->live || s->http) /* a file is no longer than it is */
-    run_limit_bytes (run, source);
-  trust_set_up (source, run->pipeline, s);
+    pipeline_limit_bytes (pipeline, source);
+  trust_set_up (source, pipeline->bin, s);
   if (!factory || g_strcmp0 (GST_OBJECT_NAME (factory), "rtspsrc"))
     return;
-  run_limit_streams (run, source);
+  pipeline_limit_streams (pipeline, source);
   set_if_there (object, "protocols", protocols[s->transport]);
   set_if_there (object, "latency", latency);
   set_if_there (object, "tcp-timeout", us); /* a server that does not answer */
@@ -200,13 +201,13 @@ static void
 set_up_part (GstBin *decoder, GstBin *bin, GstElement *element, gpointer data)
 {
   GstElementFactory *factory = gst_element_get_factory (element);
-  Run *run = data;
+  Pipeline *pipeline = data;
 
   (void) decoder;
   (void) bin;
-  run_limit_size (run, element);
-  if (run->settings->http && factory && !g_strcmp0 (GST_OBJECT_NAME (factory), "cf-watch-parts"))
-    gst_util_set_object_arg (G_OBJECT (run->input.queue), "leaky", "downstream");
+  pipeline_limit_size (pipeline, element);
+  if (pipeline->settings->http && factory && !g_strcmp0 (GST_OBJECT_NAME (factory), "cf-watch-parts"))
+    gst_util_set_object_arg (G_OBJECT (pipeline->input.queue), "leaky", "downstream");
 }
 
 /* Has only what may hold pictures decoded. The first kind that may not is for the sentence of on_no_more_pads (). */
@@ -214,13 +215,13 @@ static gboolean
 continue_decoding (GstElement *decoder, GstPad *pad, GstCaps *caps, gpointer data)
 {
   const char *none = NULL;
-  Run *run = data;
+  Pipeline *pipeline = data;
 
   (void) decoder;
   (void) pad;
   if (trust_caps (caps))
     return TRUE;
-  atomic_compare_exchange_strong (&run->refused, &none,
+  atomic_compare_exchange_strong (&pipeline->refused, &none,
       g_intern_string (gst_structure_get_name (gst_caps_get_structure (caps, 0))));
   return FALSE;
 }
@@ -229,8 +230,8 @@ continue_decoding (GstElement *decoder, GstPad *pad, GstCaps *caps, gpointer dat
 static void
 on_pad (GstElement *decoder, GstPad *pad, gpointer data)
 {
-  Run *run = data;
-  GstPad *sink = gst_element_get_static_pad (run->head, "sink");
+  Pipeline *pipeline = data;
+  GstPad *sink = gst_element_get_static_pad (pipeline->head, "sink");
   GstCaps *caps = gst_pad_get_current_caps (pad);
 
   (void) decoder;
@@ -238,9 +239,9 @@ on_pad (GstElement *decoder, GstPad *pad, gpointer data)
     caps = gst_pad_query_caps (pad, NULL);
   if (gst_caps_get_size (caps) > 0 && !gst_pad_is_linked (sink) &&
       g_str_has_prefix (gst_structure_get_name (gst_caps_get_structure (caps, 0)), "video/x-raw")) {
-    run_turn_pictures (run, pad);
+    pipeline_turn_pictures (pipeline, pad);
     if (GST_PAD_LINK_FAILED (gst_pad_link (pad, sink)))
-      GST_ELEMENT_ERROR (run->pipeline, STREAM, FORMAT, ("The pictures have a format that nothing here takes"), (NULL));
+      GST_ELEMENT_ERROR (pipeline->bin, STREAM, FORMAT, ("The pictures have a format that nothing here takes"), (NULL));
   }
   gst_caps_unref (caps);
   gst_object_unref (sink);
@@ -250,13 +251,13 @@ on_pad (GstElement *decoder, GstPad *pad, gpointer data)
 static void
 on_no_more_pads (GstElement *decoder, gpointer data)
 {
-  Run *run = data;
-  const char *refused = atomic_load (&run->refused);
-  GstPad *sink = gst_element_get_static_pad (run->head, "sink");
+  Pipeline *pipeline = data;
+  const char *refused = atomic_load (&pipeline->refused);
+  GstPad *sink = gst_element_get_static_pad (pipeline->head, "sink");
 
   (void) decoder;
   if (!gst_pad_is_linked (sink))
-    GST_ELEMENT_ERROR (run->pipeline, STREAM, WRONG_TYPE,
+    GST_ELEMENT_ERROR (pipeline->bin, STREAM, WRONG_TYPE,
         ("There is no picture in it%s%s%s", refused ? ", but " : "", refused ? refused : "",
             refused && !g_str_has_prefix (refused, "audio/") ? "; playlists and the like are not followed" : ""),
         (NULL));
@@ -265,22 +266,22 @@ on_no_more_pads (GstElement *decoder, gpointer data)
 
 /* Adds an element to the pipeline. Returns NULL with a sentence if there is no such element. */
 static GstElement *
-add (Run *run, const char *factory, const char *name, GString *wrong)
+add (Pipeline *pipeline, const char *factory, const char *name, GString *wrong)
 {
   GstElement *element = gst_element_factory_make (factory, name);
 
   if (element)
-    gst_bin_add (GST_BIN (run->pipeline), element);
+    gst_bin_add (GST_BIN (pipeline->bin), element);
   else
     element_missing (factory, wrong);
   return element;
 }
 
 static GstElement *
-add_size (Run *run, gboolean jpeg, GString *wrong)
+add_size (Pipeline *pipeline, gboolean jpeg, GString *wrong)
 {
-  const CameraSettings *s = run->settings;
-  GstElement *filter = add (run, "capsfilter", NULL, wrong);
+  const CameraSettings *s = pipeline->settings;
+  GstElement *filter = add (pipeline, "capsfilter", NULL, wrong);
   GstCaps *caps = gst_caps_new_empty_simple ("video/x-raw");
 
   if (!jpeg) /* what decoders make; of test pictures any format could come */
@@ -304,39 +305,40 @@ add_size (Run *run, gboolean jpeg, GString *wrong)
 }
 
 static gboolean
-add_test (Run *run, GString *wrong)
+add_test (Pipeline *pipeline, GString *wrong)
 {
-  GstElement *source = add (run, "videotestsrc", "source", wrong), *size = add_size (run, FALSE, wrong);
+  GstElement *source = add (pipeline, "videotestsrc", "source", wrong), *size = add_size (pipeline, FALSE, wrong);
   GValue value = G_VALUE_INIT;
 
   if (!source || !size)
     return FALSE;
   g_value_init (&value, g_object_class_find_property (G_OBJECT_GET_CLASS (source), "pattern")->value_type);
-  if (!gst_value_deserialize (&value, run->settings->place)) {
+  if (!gst_value_deserialize (&value, pipeline->settings->place)) {
     g_string_append_printf (wrong, "videotestsrc has no pattern \"%s\"; gst-inspect-1.0 videotestsrc lists them",
-        run->settings->place);
+        pipeline->settings->place);
     return FALSE;
   }
   g_object_set_property (G_OBJECT (source), "pattern", &value);
   g_object_set (source, "is-live", TRUE, NULL);
-  if (gst_element_link_many (source, size, run->head, NULL))
+  if (gst_element_link_many (source, size, pipeline->head, NULL))
     return TRUE;
-  g_string_append_printf (wrong, "filter '%s': it takes no pictures of %u x %u with %u a second", run->settings->filter,
-      run->settings->width, run->settings->height, run->settings->rate);
+  g_string_append_printf (wrong, "filter '%s': it takes no pictures of %u x %u with %u a second",
+      pipeline->settings->filter, pipeline->settings->width, pipeline->settings->height, pipeline->settings->rate);
   return FALSE;
 }
 
 static gboolean
-add_device (Run *run, GString *wrong)
+add_device (Pipeline *pipeline, GString *wrong)
 {
-  GstElement *source = add (run, "v4l2src", "source", wrong), *size = source ? add_size (run, TRUE, wrong) : NULL;
-  GstElement *decoder = size ? add (run, "decodebin", "decoder", wrong) : NULL;
+  GstElement *source = add (pipeline, "v4l2src", "source", wrong),
+             *size = source ? add_size (pipeline, TRUE, wrong) : NULL;
+  GstElement *decoder = size ? add (pipeline, "decodebin", "decoder", wrong) : NULL;
 
   if (!decoder)
     return FALSE;
-  g_object_set (source, "device", run->settings->place, NULL);
-  g_signal_connect (decoder, "deep-element-added", G_CALLBACK (set_up_part), run);
-  g_signal_connect (decoder, "pad-added", G_CALLBACK (on_pad), run);
+  g_object_set (source, "device", pipeline->settings->place, NULL);
+  g_signal_connect (decoder, "deep-element-added", G_CALLBACK (set_up_part), pipeline);
+  g_signal_connect (decoder, "pad-added", G_CALLBACK (on_pad), pipeline);
   return gst_element_link_many (source, size, decoder, NULL);
 }
 
@@ -358,9 +360,9 @@ fill_in (GString *uri, const char *braced, const char *secret, GString *wrong)
 
 /* Returns the address, with its secrets; NULL with what is wrong. */
 static char *
-make_uri (Run *run, GString *wrong)
+make_uri (Pipeline *pipeline, GString *wrong)
 {
-  const CameraSettings *s = run->settings;
+  const CameraSettings *s = pipeline->settings;
   g_autofree char *user = s->user ? g_strdup (s->user) : secrets_user (s->name), *password = secrets_password (s->name);
   g_autoptr (GString) uri = g_string_new (s->place);
 
@@ -371,46 +373,46 @@ make_uri (Run *run, GString *wrong)
 
 /* A camera that sends one picture when it is asked. */
 static gboolean
-add_pictures (Run *run, GString *wrong)
+add_pictures (Pipeline *pipeline, GString *wrong)
 {
-  g_autofree char *uri = make_uri (run, wrong);
+  g_autofree char *uri = make_uri (pipeline, wrong);
   g_autoptr (GError) error = NULL;
   GstElement *parts, *decoder;
 
   if (!uri)
     return FALSE;
-  if (!(run->source = gst_element_make_from_uri (GST_URI_SRC, uri, "source", &error))) {
+  if (!(pipeline->source = gst_element_make_from_uri (GST_URI_SRC, uri, "source", &error))) {
     g_string_append (wrong, error->message);
     return FALSE;
   }
-  gst_bin_add (GST_BIN (run->pipeline), run->source);
-  parts = add (run, "cf-watch-parts", "parts", wrong);
-  decoder = add (run, "decodebin", "decoder", wrong);
+  gst_bin_add (GST_BIN (pipeline->bin), pipeline->source);
+  parts = add (pipeline, "cf-watch-parts", "parts", wrong);
+  decoder = add (pipeline, "decodebin", "decoder", wrong);
   if (!parts || !decoder)
     return FALSE;
-  set_up_source (NULL, run->source, run);
-  run_ask_again (run, parts);
-  gst_util_set_object_arg (G_OBJECT (run->input.queue), "leaky", "downstream");
-  g_signal_connect (decoder, "deep-element-added", G_CALLBACK (set_up_part), run);
-  g_signal_connect (decoder, "pad-added", G_CALLBACK (on_pad), run);
-  return gst_element_link_many (run->source, parts, decoder, NULL);
+  set_up_source (NULL, pipeline->source, pipeline);
+  pipeline_ask_again (pipeline, parts);
+  gst_util_set_object_arg (G_OBJECT (pipeline->input.queue), "leaky", "downstream");
+  g_signal_connect (decoder, "deep-element-added", G_CALLBACK (set_up_part), pipeline);
+  g_signal_connect (decoder, "pad-added", G_CALLBACK (on_pad), pipeline);
+  return gst_element_link_many (pipeline->source, parts, decoder, NULL);
 }
 
 static gboolean
-add_uri (Run *run, GString *wrong)
+add_uri (Pipeline *pipeline, GString *wrong)
 {
-  GstElement *source = add (run, "uridecodebin", "source", wrong);
-  g_autofree char *uri = source ? make_uri (run, wrong) : NULL;
+  GstElement *source = add (pipeline, "uridecodebin", "source", wrong);
+  g_autofree char *uri = source ? make_uri (pipeline, wrong) : NULL;
 
   if (!uri)
     return FALSE;
   g_object_set (source, "uri", uri, NULL);
-  g_signal_connect (source, "source-setup", G_CALLBACK (set_up_source), run);
-  g_signal_connect (source, "deep-element-added", G_CALLBACK (set_up_part), run);
-  g_signal_connect (source, "autoplug-continue", G_CALLBACK (continue_decoding), run);
-  g_signal_connect (source, "pad-added", G_CALLBACK (on_pad), run);
-  if (!run->settings->live)
-    g_signal_connect (source, "no-more-pads", G_CALLBACK (on_no_more_pads), run);
+  g_signal_connect (source, "source-setup", G_CALLBACK (set_up_source), pipeline);
+  g_signal_connect (source, "deep-element-added", G_CALLBACK (set_up_part), pipeline);
+  g_signal_connect (source, "autoplug-continue", G_CALLBACK (continue_decoding), pipeline);
+  g_signal_connect (source, "pad-added", G_CALLBACK (on_pad), pipeline);
+  if (!pipeline->settings->live)
+    g_signal_connect (source, "no-more-pads", G_CALLBACK (on_no_more_pads), pipeline);
   return TRUE;
 }
 
@@ -419,136 +421,139 @@ add_uri (Run *run, GString *wrong)
 /* Makes what stands between source and filter. Files are played at their own speed, and wait for the filter; of a
  * camera's frames those that the filter has no time for are dropped. */
 static gboolean
-add_head (Run *run, GstElement **last, GString *wrong)
+add_head (Pipeline *pipeline, GstElement **last, GString *wrong)
 {
-  GstElement *clock = run->settings->live ? NULL : add (run, "identity", "pace", wrong);
-  GstElement *convert = add (run, "videoconvert", "convert", wrong);
+  GstElement *clock = pipeline->settings->live ? NULL : add (pipeline, "identity", "pace", wrong);
+  GstElement *convert = add (pipeline, "videoconvert", "convert", wrong);
 
-  run->input.queue = add (run, "queue", "input", wrong);
-  if (!run->input.queue || !convert || (!run->settings->live && !clock))
+  pipeline->input.queue = add (pipeline, "queue", "input", wrong);
+  if (!pipeline->input.queue || !convert || (!pipeline->settings->live && !clock))
     return FALSE;
-  g_object_set (run->input.queue, "max-size-buffers", QUEUED, "max-size-bytes", QUEUED_BYTES, "max-size-time",
+  g_object_set (pipeline->input.queue, "max-size-buffers", QUEUED, "max-size-bytes", QUEUED_BYTES, "max-size-time",
       (guint64) 0, NULL);
-  if (run->settings->live)
-    gst_util_set_object_arg (G_OBJECT (run->input.queue), "leaky", "downstream");
+  if (pipeline->settings->live)
+    gst_util_set_object_arg (G_OBJECT (pipeline->input.queue), "leaky", "downstream");
   if (clock) {
     g_object_set (clock, "sync", TRUE, NULL);
-    if (!gst_element_link (clock, run->input.queue))
+    if (!gst_element_link (clock, pipeline->input.queue))
       return FALSE;
   }
-  run->head = clock ? clock : run->input.queue;
-  add_probe (run->head, "sink", GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, run_on_input, run);
-  run_count_queue (&run->input);
+  pipeline->head = clock ? clock : pipeline->input.queue;
+  add_probe (pipeline->head, "sink", GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, pipeline_on_input,
+      pipeline);
+  pipeline_count_queue (&pipeline->input);
   *last = convert;
-  return gst_element_link (run->input.queue, convert);
+  return gst_element_link (pipeline->input.queue, convert);
 }
 
 static gboolean
-build (Run *run, const RunPlan *plan, GString *wrong, GString *note)
+build (Pipeline *pipeline, const PipelinePlan *plan, GString *wrong, GString *note)
 {
-  const char *line = *run->settings->filter ? run->settings->filter : "identity";
-  GstElement *convert, *sink = add (run, "fakesink", "end", wrong), *tee = add (run, "tee", "tee", wrong);
+  const char *line = *pipeline->settings->filter ? pipeline->settings->filter : "identity";
+  GstElement *convert, *sink = add (pipeline, "fakesink", "end", wrong), *tee = add (pipeline, "tee", "tee", wrong);
 
-  if (!sink || !tee || !add_head (run, &convert, wrong) || !(run->filter = filter_new ("filter ", line, wrong)))
+  if (!sink || !tee || !add_head (pipeline, &convert, wrong) ||
+      !(pipeline->filter = filter_new ("filter ", line, wrong)))
     return FALSE;
-  gst_bin_add (GST_BIN (run->pipeline), run->filter);
+  gst_bin_add (GST_BIN (pipeline->bin), pipeline->filter);
   g_object_set (sink, "sync", FALSE, "async", FALSE, "enable-last-sample", FALSE, NULL);
   /* A camera that nothing encodes for goes on without. */
   g_object_set (tee, "allow-not-linked", TRUE, NULL);
-  if (!gst_element_link_many (convert, run->filter, tee, sink, NULL)) {
+  if (!gst_element_link_many (convert, pipeline->filter, tee, sink, NULL)) {
     g_string_append_printf (wrong, "filter '%s': it takes no raw video of the formats that there are", line);
     return FALSE;
   }
-  add_probe (run->filter, "src", GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, on_output, run);
+  add_probe (pipeline->filter, "src", GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, on_output,
+      pipeline);
   if (plan->packet)
-    run_add_encoder (run, plan, tee, note);
-  switch (run->settings->kind) {
+    pipeline_add_encoder (pipeline, plan, tee, note);
+  switch (pipeline->settings->kind) {
     case SOURCE_TEST:
-      return add_test (run, wrong);
+      return add_test (pipeline, wrong);
     case SOURCE_DEVICE:
-      return add_device (run, wrong);
+      return add_device (pipeline, wrong);
     default:
-      return run->settings->every ? add_pictures (run, wrong) : add_uri (run, wrong);
+      return pipeline->settings->every ? add_pictures (pipeline, wrong) : add_uri (pipeline, wrong);
   }
 }
 
-Run *
-run_new (const RunPlan *plan, GString *wrong, GString *note)
+Pipeline *
+pipeline_new (const PipelinePlan *plan, GString *wrong, GString *note)
 {
-  Run *run = g_new0 (Run, 1);
+  Pipeline *pipeline = g_new0 (Pipeline, 1);
 
-  g_atomic_ref_count_init (&run->count);
-  g_mutex_init (&run->lock);
-  g_cond_init (&run->drain);
-  g_mutex_init (&run->starting);
-  run->settings = camera_settings_ref ((CameraSettings *) plan->settings);
-  run->gpu = plan->gpu;
-  run->stamped = GST_CLOCK_TIME_NONE;
-  run->pipeline = gst_pipeline_new (plan->settings->name);
-  gst_object_ref_sink (run->pipeline);
-  if (!build (run, plan, wrong, note)) {
+  g_atomic_ref_count_init (&pipeline->count);
+  g_mutex_init (&pipeline->lock);
+  g_cond_init (&pipeline->drain);
+  g_mutex_init (&pipeline->starting);
+  pipeline->settings = camera_settings_ref ((CameraSettings *) plan->settings);
+  pipeline->gpu = plan->gpu;
+  pipeline->stamped = GST_CLOCK_TIME_NONE;
+  pipeline->bin = gst_pipeline_new (plan->settings->name);
+  gst_object_ref_sink (pipeline->bin);
+  if (!build (pipeline, plan, wrong, note)) {
     if (!wrong->len)
       g_string_append (wrong, "the pipeline cannot be linked");
-    run_unref (run);
+    pipeline_unref (pipeline);
     return NULL;
   }
-  run->bus = gst_element_get_bus (run->pipeline);
-  gpu_assign (run->pipeline, run->filter, plan->gpu);
-  return run;
+  pipeline->bus = gst_element_get_bus (pipeline->bin);
+  gpu_assign (pipeline->bin, pipeline->filter, plan->gpu);
+  return pipeline;
 }
 
-Run *
-run_ref (Run *run)
+Pipeline *
+pipeline_ref (Pipeline *pipeline)
 {
-  g_atomic_ref_count_inc (&run->count);
-  return run;
+  g_atomic_ref_count_inc (&pipeline->count);
+  return pipeline;
 }
 
 void
-run_unref (Run *run)
+pipeline_unref (Pipeline *pipeline)
 {
-  if (!g_atomic_ref_count_dec (&run->count))
+  if (!g_atomic_ref_count_dec (&pipeline->count))
     return;
-  gst_clear_object (&run->bus);
-  gst_clear_structure (&run->size);
-  gst_object_unref (run->pipeline); /* its state is NULL */
-  camera_settings_unref (run->settings);
-  g_mutex_clear (&run->lock);
-  g_cond_clear (&run->drain);
-  g_mutex_clear (&run->starting);
-  g_free (run);
+  gst_clear_object (&pipeline->bus);
+  gst_clear_structure (&pipeline->size);
+  gst_object_unref (pipeline->bin); /* its state is NULL */
+  camera_settings_unref (pipeline->settings);
+  g_mutex_clear (&pipeline->lock);
+  g_cond_clear (&pipeline->drain);
+  g_mutex_clear (&pipeline->starting);
+  g_free (pipeline);
 }
 
 GstBus *
-run_bus (Run *run)
+pipeline_bus (Pipeline *pipeline)
 {
-  return run->bus;
+  return pipeline->bus;
 }
 
 GstElement *
-run_filter (Run *run)
+pipeline_filter (Pipeline *pipeline)
 {
-  return run->filter;
+  return pipeline->filter;
 }
 
 int
-run_gpu (Run *run)
+pipeline_gpu (Pipeline *pipeline)
 {
-  return run->gpu;
+  return pipeline->gpu;
 }
 
 gboolean
-run_is_filter_part (Run *run, GstObject *object)
+pipeline_is_filter_part (Pipeline *pipeline, GstObject *object)
 {
-  return object && gst_object_has_as_ancestor (object, GST_OBJECT (run->filter));
+  return object && gst_object_has_as_ancestor (object, GST_OBJECT (pipeline->filter));
 }
 
 gboolean
-run_is_endless (Run *run)
+pipeline_is_endless (Pipeline *pipeline)
 {
   gint64 duration;
 
-  return !gst_element_query_duration (run->pipeline, GST_FORMAT_TIME, &duration) || duration <= 0;
+  return !gst_element_query_duration (pipeline->bin, GST_FORMAT_TIME, &duration) || duration <= 0;
 }
 
 /* ---- start and stop ------------------------------------------------------ */
@@ -556,27 +561,27 @@ run_is_endless (Run *run)
 static void
 start_in_thread (gpointer data)
 {
-  Run *run = data;
+  Pipeline *pipeline = data;
 
-  g_mutex_lock (&run->starting);
-  if (!run->ended) {
-    gpu_warm_up (run->filter, run->gpu);
-    if (gst_element_set_state (run->pipeline, GST_STATE_PLAYING) == GST_STATE_CHANGE_FAILURE)
-      GST_ELEMENT_ERROR (run->pipeline, CORE, STATE_CHANGE, ("The camera does not start"), (NULL));
+  g_mutex_lock (&pipeline->starting);
+  if (!pipeline->ended) {
+    gpu_warm_up (pipeline->filter, pipeline->gpu);
+    if (gst_element_set_state (pipeline->bin, GST_STATE_PLAYING) == GST_STATE_CHANGE_FAILURE)
+      GST_ELEMENT_ERROR (pipeline->bin, CORE, STATE_CHANGE, ("The camera does not start"), (NULL));
   }
-  g_mutex_unlock (&run->starting);
-  run_unref (run);
+  g_mutex_unlock (&pipeline->starting);
+  pipeline_unref (pipeline);
 }
 
 void
-run_start (Run *run)
+pipeline_start (Pipeline *pipeline)
 {
-  in_pool (start_in_thread, run_ref (run));
+  in_pool (start_in_thread, pipeline_ref (pipeline));
 }
 
 typedef struct {
-  Run *run;
-  RunDone drained, done;
+  Pipeline *pipeline;
+  PipelineDone drained, done;
   gpointer data;
 } Stop;
 
@@ -585,7 +590,7 @@ drained (gpointer data)
 {
   Stop *stop = data;
 
-  stop->drained (stop->run, stop->data);
+  stop->drained (stop->pipeline, stop->data);
   return G_SOURCE_REMOVE;
 }
 
@@ -594,8 +599,8 @@ stopped (gpointer data)
 {
   Stop *stop = data;
 
-  stop->done (stop->run, stop->data);
-  run_unref (stop->run);
+  stop->done (stop->pipeline, stop->data);
+  pipeline_unref (stop->pipeline);
   g_free (stop);
   return G_SOURCE_REMOVE;
 }
@@ -605,27 +610,27 @@ stop_in_thread (gpointer data)
 {
   Stop *stop = data;
 
-  if (stop->run->encoder)
-    run_drain_encoder (stop->run);
+  if (stop->pipeline->encoder)
+    pipeline_drain_encoder (stop->pipeline);
   in_main (drained, stop); /* before `stopped` */
   /* This thread waits for a start that is under way, and so does the camera. One that has not begun, because the pool's
    * threads do not keep the order, does nothing any more. */
-  g_mutex_lock (&stop->run->starting);
-  stop->run->ended = TRUE;
+  g_mutex_lock (&stop->pipeline->starting);
+  stop->pipeline->ended = TRUE;
   /* uridecodebin, whose source has just failed, refuses the first step down, and takes the next. */
-  for (guint i = 0; i < 3 && gst_element_set_state (stop->run->pipeline, GST_STATE_NULL) == GST_STATE_CHANGE_FAILURE;
+  for (guint i = 0; i < 3 && gst_element_set_state (stop->pipeline->bin, GST_STATE_NULL) == GST_STATE_CHANGE_FAILURE;
       i++)
     ;
-  g_mutex_unlock (&stop->run->starting);
+  g_mutex_unlock (&stop->pipeline->starting);
   in_main (stopped, stop);
 }
 
 void
-run_stop (Run *run, RunDone when_drained, RunDone done, gpointer data)
+pipeline_stop (Pipeline *pipeline, PipelineDone when_drained, PipelineDone done, gpointer data)
 {
   Stop *stop = g_new (Stop, 1);
 
-  stop->run = run_ref (run);
+  stop->pipeline = pipeline_ref (pipeline);
   stop->drained = when_drained;
   stop->done = done;
   stop->data = data;
@@ -633,8 +638,8 @@ run_stop (Run *run, RunDone when_drained, RunDone done, gpointer data)
 }
 
 void
-run_abandon (Run *run)
+pipeline_abandon (Pipeline *pipeline)
 {
-  atomic_store (&run->abandoned, 1);
-  gst_bus_set_flushing (run->bus, TRUE);
+  atomic_store (&pipeline->abandoned, 1);
+  gst_bus_set_flushing (pipeline->bus, TRUE);
 }
