@@ -19,7 +19,7 @@ camera_elements (Camera *camera, GString *wrong)
   GstElement *bin;
   GList *elements;
 
-  if (camera->pipeline && camera->watch)
+  if (camera_runs (camera))
     return find_elements (pipeline_filter (camera->pipeline), "name");
   if (!(bin = make_filter ("filter ", line, wrong)))
     return NULL;
@@ -141,7 +141,7 @@ on_sync_warning (GstBus *bus, GstMessage *message, gpointer data)
 static gboolean
 set_property (Camera *camera, GstElement *element, GParamSpec *spec, const GValue *value, GString *wrong)
 {
-  GstBus *bus = camera->pipeline && camera->watch ? pipeline_bus (camera->pipeline) : NULL;
+  GstBus *bus = camera_runs (camera) ? pipeline_bus (camera->pipeline) : NULL;
   g_autofree char *text = NULL;
   gulong handler = 0;
 
@@ -271,7 +271,18 @@ elements_status (Camera *camera)
 const char *
 camera_state_name (CameraState state)
 {
-  static const char *const names[] = { "starting", "up", "waiting", "stopping", "stuck", "failed", "ended" };
+  static const char *const names[] = {
+    [CAMERA_NEW] = "waiting",
+    [CAMERA_WAITING] = "waiting",
+    [CAMERA_LOOKING] = "starting",
+    [CAMERA_STARTING] = "starting",
+    [CAMERA_UP] = "up",
+    [CAMERA_STOPPING] = "stopping",
+    [CAMERA_STUCK] = "stuck",
+    [CAMERA_FAILED] = "failed",
+    [CAMERA_ENDED] = "ended",
+    [CAMERA_GONE] = "ended",
+  };
 
   return names[state];
 }
@@ -280,7 +291,7 @@ JsonObject *
 camera_status (Camera *camera)
 {
   JsonObject *record = recorder_status (camera->recorder);
-  gboolean runs = camera->pipeline && camera->watch, sized = camera->width > 0;
+  gboolean runs = camera_runs (camera), sized = camera->width > 0;
   const double up = camera->state == CAMERA_UP ? (double) (g_get_monotonic_time () - camera->since) : 0;
   PipelineCounts counts = { 0 };
   g_autofree char *backend = camera_backend (camera);

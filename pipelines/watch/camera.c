@@ -19,8 +19,6 @@
 #define MAX_ASIDE 3                        /* pipelines of a camera that do not end, beside the one it has */
 #define SAME_WARNING (60 * G_USEC_PER_SEC) /* is not repeated sooner */
 
-static void build (Camera *camera);
-
 static void
 set_state (Camera *camera, CameraState state)
 {
@@ -28,20 +26,24 @@ set_state (Camera *camera, CameraState state)
   camera->since = g_get_monotonic_time ();
 }
 
-/* ---- stop and loss ------------------------------------------------------- */
+/* What happens to a camera. The table at the end says what follows. */
+typedef enum {
+  EVENT_START,   /* it is to be started now: it is time for the next attempt, or a command says so */
+  EVENT_LOOKED,  /* its filter's files have been read */
+  EVENT_FRAME,   /* the first one */
+  EVENT_AGAIN,   /* its pipeline is to make way for another one now, */
+  EVENT_LATER,   /* or when it is time for the next attempt, */
+  EVENT_WRONG,   /* or when its settings have changed, */
+  EVENT_END,     /* or never */
+  EVENT_LATE,    /* its pipeline has had the time to stop */
+  EVENT_STOPPED, /* its pipeline has ended */
+  EVENT_ROOM,    /* a pipeline that was kept aside has ended */
+  EVENT_REMOVE,
+} Event;
 
-static gboolean
-on_retry (gpointer data)
-{
-  Camera *camera = data;
+static void happen (Camera *camera, Event event);
 
-  camera->retry_timer = 0;
-  if (camera->pipeline)
-    camera->next = NEXT_BUILD;
-  else
-    build (camera);
-  return G_SOURCE_REMOVE;
-}
+/* ---- stop ---------------------------------------------------------------- */
 
 /* A pipeline that is being stopped. The camera may have another one meanwhile, or be gone. */
 struct Stopping {
@@ -62,22 +64,24 @@ camera_count_aside (void)
   return n_aside;
 }
 
-/* Does what is next for a camera that has no pipeline any more. */
-static void
-go_on (Camera *camera)
-{
-  static const CameraState
-      without_run[] = { [NEXT_NOTHING] = CAMERA_ENDED, [NEXT_WAIT] = CAMERA_WAITING, [NEXT_FAILED] = CAMERA_FAILED };
+static void enter (Camera *camera, CameraState state);
 
+/* Has the camera go on without its pipeline. */
+static void
+go_on (Camera *camera, CameraState state)
+{
+  (void) state;
   camera->gpu = -1;
   camera->pipeline = NULL;
   camera->stopping = NULL;
-  if (camera->removing)
-    set_state (camera, CAMERA_ENDED);
-  else if (camera->next == NEXT_BUILD)
-    build (camera);
-  else
-    set_state (camera, without_run[camera->next]);
+  enter (camera, camera->after);
+}
+
+/* Notes what follows when the pipeline has ended. */
+static void
+plan (Camera *camera, CameraState state)
+{
+  camera->after = state;
 }
 
 /* Ends what is recorded, unless frames of it are still to come. */
@@ -86,7 +90,7 @@ end_recording (Camera *camera)
 {
   if (camera->stopping && !camera->stopping->drained)
     return;
-  if (camera->removing)
+  if (camera->state == CAMERA_GONE || camera->after == CAMERA_GONE)
     recorder_stop (camera->recorder);
   else if (camera->changed)
     recorder_change (camera->recorder, camera->settings);
@@ -109,12 +113,12 @@ on_drained (Pipeline *pipeline, gpointer data)
 
 /* Has the camera go on without the pipeline that does not end. */
 static void
-set_aside (Camera *camera)
+set_aside (Camera *camera, CameraState state)
 {
   pipeline_abandon (camera->pipeline);
   camera->aside = g_slist_prepend (camera->aside, camera->stopping);
   n_aside++;
-  go_on (camera);
+  go_on (camera, state);
 }
 
 static void
@@ -129,13 +133,13 @@ on_stopped (Pipeline *pipeline, gpointer data)
   gpu_release (stopping->gpu);
   pipeline_unref (pipeline);
   if (camera && camera->stopping == stopping)
-    go_on (camera);
+    happen (camera, EVENT_STOPPED);
   else {
     n_aside--;
-    if (camera)
+    if (camera) {
       camera->aside = g_slist_remove (camera->aside, stopping);
-    if (camera && camera->state == CAMERA_STUCK)
-      set_aside (camera); /* there is room again */
+      happen (camera, EVENT_ROOM);
+    }
   }
   recorder_unref (stopping->recorder);
   camera_settings_unref (stopping->settings);
@@ -144,7 +148,7 @@ on_stopped (Pipeline *pipeline, gpointer data)
 
 /* Reports a pipeline that does not end. Another one takes its place, but not many: each holds threads and memory. */
 static void
-on_stuck (Camera *camera)
+report_stuck (Camera *camera, CameraState state)
 {
   gboolean room = g_slist_length (camera->aside) < MAX_ASIDE;
   const char *reason = camera->final ? "its pipeline does not end"
@@ -153,21 +157,19 @@ on_stuck (Camera *camera)
 
   on_drained (camera->pipeline, camera->stopping);
   camera->stopping->reported = TRUE;
-  camera->state = CAMERA_STUCK; /* since stays */
+  camera->state = state; /* since stays */
   event_post (camera->settings->name, "stuck", "reason", text_node (reason), NULL);
   if (room && !camera->final)
-    set_aside (camera);
+    set_aside (camera, state);
 }
 
-/* Begins to stop the pipeline; on_stopped does what is next. */
+/* Begins to stop the pipeline. `state` follows when it has ended. */
 static void
-stop (Camera *camera)
+stop (Camera *camera, CameraState state)
 {
   g_autolist (GstElement) elements = NULL;
   PipelineCounts counts;
 
-  if (!camera->pipeline || !camera->watch) /* there is none, or it stops already */
-    return;
   elements = find_elements (pipeline_filter (camera->pipeline), "name");
   overrides_note_sizes (camera->overrides, elements);
   counts = pipeline_counts (camera->pipeline);
@@ -180,6 +182,7 @@ stop (Camera *camera)
   g_source_remove (camera->watch);
   camera->watch = 0;
   set_state (camera, CAMERA_STOPPING);
+  camera->after = state;
   camera->stopping = g_new0 (Stopping, 1);
   camera->stopping->camera = camera;
   camera->stopping->recorder = recorder_ref (camera->recorder);
@@ -189,17 +192,26 @@ stop (Camera *camera)
   pipeline_stop (camera->pipeline, on_drained, on_stopped, camera->stopping);
 }
 
+/* ---- loss ---------------------------------------------------------------- */
+
+static gboolean
+on_retry (gpointer data)
+{
+  Camera *camera = data;
+
+  camera->retry_timer = 0;
+  happen (camera, EVENT_START);
+  return G_SOURCE_REMOVE;
+}
+
 /* Gives the camera up, whose settings are wrong: no attempt before they change. */
 static void
 fail (Camera *camera, const char *reason)
 {
   g_free (camera->reason);
   camera->reason = g_strdup (reason);
-  camera->next = NEXT_FAILED;
   event_post (camera->settings->name, "failed", "reason", text_node (reason), NULL);
-  stop (camera);
-  if (!camera->pipeline)
-    set_state (camera, CAMERA_FAILED);
+  happen (camera, EVENT_WRONG);
 }
 
 static void
@@ -217,11 +229,8 @@ lose (Camera *camera, const char *reason)
   camera->reason = g_strdup (reason);
   event_post (camera->settings->name, "lost", "reason", text_node (reason), "retry_ms", int_node (wait), NULL);
   camera->delay = MIN (camera->delay * 2, LAST_DELAY);
-  camera->next = NEXT_WAIT;
   camera->retry_timer = g_timeout_add (wait, on_retry, camera);
-  stop (camera);
-  if (!camera->pipeline)
-    set_state (camera, CAMERA_WAITING);
+  happen (camera, EVENT_LATER);
 }
 
 /* ---- messages ------------------------------------------------------------ */
@@ -251,24 +260,22 @@ on_size (Camera *camera, const GstStructure *structure)
 }
 
 static void
-on_first_frame (Camera *camera)
+report_up (Camera *camera, CameraState state)
 {
   gint64 now = g_get_monotonic_time ();
   g_autofree char *backend = camera_backend (camera);
   const RecordSettings *record = &camera->settings->record;
-  gboolean back = camera->was_up,
-           silent = record->folder && record->when == WHEN_MOTION &&
-      !filter_reports_motion (pipeline_filter (camera->pipeline));
+  const gboolean by_motion = record->folder && record->when == WHEN_MOTION, back = camera->was_up;
+  const gboolean blind = by_motion && !filter_reports_motion (pipeline_filter (camera->pipeline));
 
-  set_state (camera, CAMERA_UP);
-  camera->good_since = now;
+  set_state (camera, state);
   if (!camera->quiet)
     event_post (camera->settings->name, back ? "back" : "started", "first_frame_ms",
         int_node ((now - camera->begun) / 1000), "width", int_node (camera->width), "height", int_node (camera->height),
         "format", text_node (camera->format), "rate", text_node (camera->rate), "backend", word_node (backend), "gpu",
         camera->gpu >= 0 ? int_node (camera->gpu) : NULL, "away_ms",
         back ? int_node ((now - camera->lost_at) / 1000) : NULL, "attempts", back ? int_node (camera->attempts) : NULL,
-        "note", silent ? text_node (FILTER_NO_MOTION) : NULL, NULL);
+        "note", blind ? text_node (FILTER_NO_MOTION) : NULL, NULL);
   camera->was_up = camera->proven = TRUE;
   camera->quiet = FALSE;
   camera->lost_at = 0;
@@ -360,12 +367,9 @@ begin_again (Camera *camera)
   gint64 rest = camera->begun + LOOPS_AFTER - g_get_monotonic_time ();
 
   camera->quiet = TRUE;
-  camera->next = NEXT_BUILD;
-  if (rest > 0) {
-    camera->next = NEXT_WAIT;
+  if (rest > 0)
     camera->retry_timer = g_timeout_add ((guint) (rest / 1000), on_retry, camera);
-  }
-  stop (camera);
+  happen (camera, rest > 0 ? EVENT_LATER : EVENT_AGAIN);
 }
 
 static const char *
@@ -390,8 +394,7 @@ on_end (Camera *camera)
   } else if (camera->settings->loop) {
     begin_again (camera);
   } else {
-    camera->next = NEXT_NOTHING;
-    stop (camera);
+    happen (camera, EVENT_END);
     event_post (camera->settings->name, "ended", "frames", int_node ((gint64) camera->frames), NULL);
   }
 }
@@ -423,7 +426,7 @@ on_message (GstBus *bus, GstMessage *message, gpointer data)
       else if (gst_structure_has_name (structure, PIPELINE_UNFIT))
         recorder_refuse (camera->recorder, gst_structure_get_string (structure, "reason"));
       else if (gst_structure_has_name (structure, PIPELINE_FIRST_FRAME))
-        on_first_frame (camera);
+        happen (camera, EVENT_FRAME);
       break;
     default:
       break;
@@ -433,8 +436,9 @@ on_message (GstBus *bus, GstMessage *message, gpointer data)
 
 /* ---- start --------------------------------------------------------------- */
 
+/* Makes a pipeline and starts it. */
 static void
-make (Camera *camera)
+make (Camera *camera, CameraState state)
 {
   gboolean records = camera->settings->record.folder && !camera->no_encoder;
   PipelinePlan plan = { .settings = camera->settings,
@@ -464,7 +468,7 @@ make (Camera *camera)
   overrides_start (camera->overrides, elements, camera->settings->name);
   camera->watch = gst_bus_add_watch (pipeline_bus (camera->pipeline), on_message, camera);
   camera->begun = g_get_monotonic_time ();
-  set_state (camera, CAMERA_STARTING);
+  set_state (camera, state);
   pipeline_start (camera->pipeline);
 }
 
@@ -477,7 +481,7 @@ on_looked (const char *wrong, gpointer data)
   if (wrong)
     lose (camera, wrong);
   else
-    make (camera);
+    happen (camera, EVENT_LOOKED);
 }
 
 void
@@ -487,30 +491,77 @@ camera_add_files (Camera *camera, GPtrArray *paths)
   overrides_add_files (camera->overrides, paths);
 }
 
-/* Makes a pipeline and starts it, behind a look at the files that the filter is going to read. */
+/* Looks at the files that the filter is going to read. */
 static void
-build (Camera *camera)
+look (Camera *camera)
 {
   g_autoptr (GPtrArray) paths = g_ptr_array_new_with_free_func (g_free);
-  gboolean looked = camera->looked;
 
-  if (camera->held)
-    return;
-  camera->looked = FALSE;
-  if (!looked)
-    camera_add_files (camera, paths);
-  if (paths->len == 0) {
-    make (camera);
-    return;
-  }
-  set_state (camera, CAMERA_STARTING);
-  camera->look = look_start (g_steal_pointer (&paths), on_looked, camera);
+  camera_add_files (camera, paths);
+  if (paths->len == 0)
+    happen (camera, EVENT_LOOKED);
+  else
+    camera->look = look_start (g_steal_pointer (&paths), on_looked, camera);
 }
 
-void
-camera_start (Camera *camera)
+/* ---- states -------------------------------------------------------------- */
+
+static void
+enter (Camera *camera, CameraState state)
 {
-  build (camera);
+  set_state (camera, state);
+  if (state == CAMERA_LOOKING)
+    look (camera);
+}
+
+typedef struct {
+  void (*action) (Camera *camera, CameraState state); /* NULL: nothing follows */
+  CameraState state;                                  /* that it leads to */
+} Step;
+
+/* State x event. An event that a state lacks changes nothing. `enter` leads there at once, `stop` when the pipeline has
+ * ended, and `plan` changes where `stop` leads. */
+/* clang-format off */
+#define WITHOUT_PIPELINE \
+  [EVENT_LATER] = { enter, CAMERA_WAITING }, [EVENT_WRONG] = { enter, CAMERA_FAILED }, \
+  [EVENT_REMOVE] = { enter, CAMERA_GONE }
+#define WITH_PIPELINE \
+  [EVENT_AGAIN] = { stop, CAMERA_LOOKING }, [EVENT_LATER] = { stop, CAMERA_WAITING }, \
+  [EVENT_WRONG] = { stop, CAMERA_FAILED }, [EVENT_END] = { stop, CAMERA_ENDED }, [EVENT_REMOVE] = { stop, CAMERA_GONE }
+#define WHILE_IT_STOPS \
+  [EVENT_START] = { plan, CAMERA_LOOKING }, [EVENT_REMOVE] = { plan, CAMERA_GONE }, [EVENT_STOPPED] = { go_on }
+#define START [EVENT_START] = { enter, CAMERA_LOOKING }
+#define LOOKED [EVENT_LOOKED] = { make, CAMERA_STARTING }
+
+static const Step steps[][EVENT_REMOVE + 1] = {
+  [CAMERA_NEW] = { WITHOUT_PIPELINE, START, LOOKED },
+  [CAMERA_WAITING] = { WITHOUT_PIPELINE, START },
+  [CAMERA_LOOKING] = { WITHOUT_PIPELINE, START, LOOKED },
+  [CAMERA_STARTING] = { WITH_PIPELINE, [EVENT_FRAME] = { report_up, CAMERA_UP } },
+  [CAMERA_UP] = { WITH_PIPELINE },
+  [CAMERA_STOPPING] = { WHILE_IT_STOPS, [EVENT_LATE] = { report_stuck, CAMERA_STUCK } },
+  [CAMERA_STUCK] = { WHILE_IT_STOPS, [EVENT_ROOM] = { set_aside } },
+  [CAMERA_FAILED] = { WITHOUT_PIPELINE, START },
+  [CAMERA_ENDED] = { WITHOUT_PIPELINE, START },
+  [CAMERA_GONE] = { { NULL } },
+};
+/* clang-format on */
+
+static void
+happen (Camera *camera, Event event)
+{
+  const Step *step = &steps[camera->state][event];
+
+  if (step->action)
+    step->action (camera, step->state);
+}
+
+/* ---- the object ---------------------------------------------------------- */
+
+void
+camera_start (Camera *camera, gboolean looked)
+{
+  happen (camera, looked ? EVENT_LOOKED : EVENT_START);
 }
 
 Camera *
@@ -523,7 +574,7 @@ camera_new (CameraSettings *settings)
   camera->overrides = overrides_new ();
   camera->delay = FIRST_DELAY;
   camera->gpu = -1;
-  set_state (camera, CAMERA_WAITING);
+  set_state (camera, CAMERA_NEW);
   return camera;
 }
 
@@ -557,7 +608,7 @@ void
 camera_restart (Camera *camera, CameraSettings *settings)
 {
   cancel_retry (camera);
-  stop (camera);
+  happen (camera, EVENT_AGAIN);
   if (settings) {
     camera_settings_unref (camera->settings);
     camera->settings = camera_settings_ref (settings);
@@ -568,28 +619,29 @@ camera_restart (Camera *camera, CameraSettings *settings)
   camera->delay = FIRST_DELAY;
   camera->software_encoder = camera->no_encoder = camera->proven = FALSE;
   camera->lost_at = g_get_monotonic_time ();
-  if (camera->pipeline)
-    camera->next = NEXT_BUILD;
-  else
-    build (camera);
+  if (camera->state != CAMERA_NEW)
+    happen (camera, EVENT_START);
 }
 
 void
 camera_remove (Camera *camera, gboolean final)
 {
-  camera->removing = TRUE;
   camera->final = final;
   cancel_retry (camera);
-  stop (camera);
+  happen (camera, EVENT_REMOVE);
   end_recording (camera);
-  if (!camera->pipeline)
-    set_state (camera, CAMERA_ENDED);
+}
+
+gboolean
+camera_runs (const Camera *camera)
+{
+  return camera->state == CAMERA_STARTING || camera->state == CAMERA_UP;
 }
 
 gboolean
 camera_is_gone (Camera *camera)
 {
-  return camera->removing && !camera->pipeline && !recorder_is_busy (camera->recorder);
+  return camera->state == CAMERA_GONE && !recorder_is_busy (camera->recorder);
 }
 
 void
@@ -599,9 +651,9 @@ camera_tick (Camera *camera)
   guint timeout = camera->settings->timeout + camera->settings->every;
   PipelineCounts counts;
 
-  if (camera->state == CAMERA_STOPPING && now - camera->since > STOPS_WITHIN)
-    on_stuck (camera);
-  if (!camera->pipeline || !camera->watch)
+  if (now - camera->since > STOPS_WITHIN)
+    happen (camera, EVENT_LATE);
+  if (!camera_runs (camera))
     return;
   counts = pipeline_counts (camera->pipeline);
   camera->fps = (double) (counts.frames - camera->ticked);
@@ -611,7 +663,7 @@ camera_tick (Camera *camera)
     g_autolist (GstElement) elements = find_elements (pipeline_filter (camera->pipeline), "name");
 
     overrides_retry (camera->overrides, elements, camera->settings->name);
-    if (now - camera->good_since > GOOD)
+    if (now - camera->since > GOOD)
       camera->delay = FIRST_DELAY;
   }
   if (silent > (gint64) timeout * (counts.last_frame ? 1 : 2) * G_USEC_PER_SEC) {

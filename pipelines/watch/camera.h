@@ -12,21 +12,25 @@
 #include "record.h"
 #include "pipeline.h"
 
+/* camera.c has the table of what leads from one to another. */
 typedef enum {
-  CAMERA_STARTING, /* no frame yet */
+  CAMERA_NEW,      /* not started yet: it may wait for the end of the camera that had its name before */
+  CAMERA_WAITING,  /* for the next attempt */
+  CAMERA_LOOKING,  /* the files that its filter names are being read */
+  CAMERA_STARTING, /* it has a pipeline, but no frame has come */
   CAMERA_UP,
-  CAMERA_WAITING, /* for the next attempt */
-  CAMERA_STOPPING,
-  CAMERA_STUCK,  /* too many of its pipelines do not end; nothing can be done but wait */
-  CAMERA_FAILED, /* its settings cannot be made a pipeline, or its filter refuses them */
-  CAMERA_ENDED,  /* a file has ended, or the camera was removed */
+  CAMERA_STOPPING, /* its pipeline is being stopped */
+  CAMERA_STUCK,    /* too many of its pipelines do not end; nothing can be done but wait */
+  CAMERA_FAILED,   /* its settings cannot be made a pipeline, or its filter refuses them */
+  CAMERA_ENDED,    /* a file has ended */
+  CAMERA_GONE,     /* the camera was removed, and has no pipeline any more */
 } CameraState;
 
 typedef struct Stopping Stopping;
 
 typedef struct {
   CameraSettings *settings;
-  CameraState state;
+  CameraState state, after; /* after: what follows STOPPING and STUCK */
   Recorder *recorder;
   Pipeline *pipeline;                             /* NULL: none; while it stops, still there */
   Overrides *overrides;                           /* what was set by command */
@@ -37,37 +41,38 @@ typedef struct {
 
   GSList *aside; /* of Stopping: its pipelines that do not end, and that another one has taken the place of */
 
-  gboolean looked; /* the files that its filter names have just been read */
-
   /* For camera.c. */
-  Look *look;         /* they are being read */
-  Stopping *stopping; /* the pipeline, while it stops */
+  Look *look;         /* in LOOKING */
+  Stopping *stopping; /* the pipeline, in STOPPING and STUCK */
   gboolean final;     /* the process ends: nothing takes the place of what hangs */
-  gboolean held;      /* is not started yet: it waits for the end of the camera that had its name before */
   guint watch, retry_timer, delay, attempts;
-  gboolean was_up, quiet, removing, software_encoder, no_encoder;
+
+  /* What it knows of earlier pipelines. */
+  gboolean was_up, software_encoder, no_encoder;
+  gboolean quiet;   /* a file is played once more: no event */
   gboolean endless; /* an HTTP camera, as its stream was once: what comes with an end in its place is not the last */
   gboolean changed; /* its settings; the recorder takes them when the last frames are written */
   gboolean proven;  /* frames came since the settings changed or the camera was restarted by command */
-  enum { NEXT_NOTHING, NEXT_WAIT, NEXT_BUILD, NEXT_FAILED } next; /* when the pipeline has stopped */
-  gint64 begun, lost_at, good_since, warned_at;
+  gint64 begun, lost_at, warned_at;
   guint64 ticked;
   int gpu, width, height;
   char *format, *rate, *warned;
 } Camera;
 
 Camera *camera_new (CameraSettings *settings);
-/* Frees a camera whose state is ENDED and that has no pipeline. */
+/* Frees a camera that is GONE. */
 void camera_free (Camera *camera);
-/* Starts it, unless it is held. */
-void camera_start (Camera *camera);
-/* Rebuilds it now, with these settings where they are not NULL. */
+/* Starts a NEW one. `looked`: the files that its filter names have just been read. */
+void camera_start (Camera *camera, gboolean looked);
+/* Rebuilds it now, with these settings where they are not NULL; one that is NEW is not started. */
 void camera_restart (Camera *camera, CameraSettings *settings);
 /* Stops it for good; `final`: so that the process can end. camera_is_gone () says when that is done, and its files are
  * finished. */
 void camera_remove (Camera *camera, gboolean final);
 /* Returns how many pipelines do not end and are kept aside: the camera has another one, or is gone. */
 guint camera_count_aside (void);
+/* Has it a pipeline that is not being stopped? */
+gboolean camera_runs (const Camera *camera);
 gboolean camera_is_gone (Camera *camera);
 /* Adds what may be files that its filter reads when it is made: of the line, and of what was set by command. */
 void camera_add_files (Camera *camera, GPtrArray *paths);

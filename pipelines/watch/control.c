@@ -119,7 +119,7 @@ command_restart (const Call *call)
 {
   if (call->camera->state == CAMERA_STUCK)
     return client_error ("its pipelines do not end; it comes back when one of them has ended after all");
-  if (call->camera->held)
+  if (call->camera->state == CAMERA_NEW)
     return client_error ("the removed camera of this name is still being stopped; this one starts when it has ended");
   camera_restart (call->camera, NULL);
   return ok_answer ();

@@ -33,7 +33,7 @@ frames_of (Camera *camera, guint64 *dropped)
 {
   PipelineCounts counts = { 0 };
 
-  if (camera->pipeline && camera->watch)
+  if (camera_runs (camera))
     counts = pipeline_counts (camera->pipeline);
   *dropped = camera->dropped + counts.dropped;
   return camera->frames + counts.frames;

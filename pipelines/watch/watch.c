@@ -43,9 +43,8 @@ add_camera (Watch *watch, CameraSettings *settings, gboolean looked)
   Camera *camera = camera_new (settings);
 
   g_ptr_array_add (watch->cameras, camera);
-  camera->held = is_leaving (watch, settings->name);
-  camera->looked = looked;
-  camera_start (camera);
+  if (!is_leaving (watch, settings->name))
+    camera_start (camera, looked);
 }
 
 void
@@ -78,10 +77,8 @@ free_gone (Watch *watch)
   for (guint i = 0; i < watch->cameras->len; i++) {
     Camera *camera = watch->cameras->pdata[i];
 
-    if (!camera->held || is_leaving (watch, camera->settings->name))
-      continue;
-    camera->held = FALSE;
-    camera_start (camera);
+    if (camera->state == CAMERA_NEW && !is_leaving (watch, camera->settings->name))
+      camera_start (camera, FALSE);
   }
 }
 
