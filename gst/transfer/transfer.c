@@ -1,12 +1,25 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * transfer/transfer.c: an element's plans and slots on the GPU, and the steps of its frame requests. */
+ * transfer/transfer.c: an element's plans and slots on the GPU, and the way of its frames: the steps of a request; how
+ * one frame at a time takes them, and how several do. */
 #include "transfer/transfer.h"
 #include "gstcfcuda.h"
-#include "transfer/steps.h"
 
 #include <string.h>
+
+/* The events of a slot. */
+enum { BEFORE_UPLOAD, AFTER_UPLOAD, BEFORE_KERNELS, AFTER_KERNELS, BEFORE_DOWNLOAD, AFTER_DOWNLOAD, N_SLOT_EVENTS };
+
+/* One frame in so many is timed for the stats: events around each copy of each frame, and waits for copies
+ * that were over anyway, left 85 % of the link's rate at 1080p instead of 88. */
+#define GST_CF_TIMED_EVERY 8
+
+static gboolean
+failed (const GstCfFrameRequest *r)
+{
+  return r->status.code != CF_OK;
+}
 
 /* Makes the context current; not that of a GPU that hangs. */
 static gboolean
@@ -21,6 +34,428 @@ push (GstCfTransfer *t, CfStatus *status)
   else
     cf_fail (status, CF_GPU_ERROR, "the CUDA context could not be made current");
   return FALSE;
+}
+
+/* ---- steps -------------------------------------------------------------- */
+
+/* Allocates memory for an image of the transfer's layout, unless there is some. */
+static gboolean
+provide (const GstCfTransfer *t, CfMemory kind, gpointer *memory, CfImage *image, CfStatus *status)
+{
+  if (*memory)
+    return TRUE;
+  *memory = cf_gpu_alloc (kind, t->bytes, status);
+  if (!*memory)
+    return FALSE;
+  if (kind == CF_PINNED) /* what is between rows travels with them */
+    memset (*memory, 0, t->bytes);
+  cf_image_at (image, &t->layout, *memory);
+  return TRUE;
+}
+
+/* Allocates the memory of the slot that the frame needs, and copies pageable input to pinned memory. */
+static void
+step_stage (GstCfTransfer *t, GstCfFrameRequest *r)
+{
+  GstCfSlot *slot = &t->slot[r->slot];
+
+  if (failed (r))
+    return;
+  if (((r->in.kind != GST_CF_DEVICE || (r->area && r->out.kind != GST_CF_DEVICE)) &&
+          !provide (t, CF_DEVICE, &slot->memory_in, &slot->device_in, &r->status)) ||
+      ((r->out.kind != GST_CF_DEVICE || r->area) &&
+          !provide (t, CF_DEVICE, &slot->memory_out, &slot->device_out, &r->status)) ||
+      (r->in.kind == GST_CF_PAGEABLE && !provide (t, CF_PINNED, &slot->memory_host_in, &slot->host_in, &r->status)) ||
+      ((r->out.kind == GST_CF_PAGEABLE || r->in_place) &&
+          !provide (t, CF_PINNED, &slot->memory_host_out, &slot->host_out, &r->status)))
+    return;
+  if (r->in.kind == GST_CF_PAGEABLE)
+    cf_image_copy (&slot->host_in, r->in.image, r->in_place ? &(CfPart) { r->area, CF_AREA_READ } : NULL);
+}
+
+/* The images on the GPU: the frame's own or the slot's. A frame of which an area is filtered ends up where `out` is, or
+ * where it was uploaded to; the slot's other image is its scratch memory, in which the area's part stays if nothing is
+ * to be blended. */
+static const CfImage *
+device_in (const GstCfTransfer *t, const GstCfFrameRequest *r)
+{
+  return r->in.kind == GST_CF_DEVICE ? r->in.image : &t->slot[r->slot].device_in;
+}
+
+static const CfImage *
+device_out (const GstCfTransfer *t, const GstCfFrameRequest *r)
+{
+  if (r->out.kind == GST_CF_DEVICE)
+    return r->out.image;
+  return r->area && !(r->in_place && cf_area_info (r->area).solid) ? &t->slot[r->slot].device_in
+                                                                   : &t->slot[r->slot].device_out;
+}
+
+/* The images in pinned host memory that a frame is copied from and to: its own, or the slot's. */
+static const CfImage *
+host_in (const GstCfTransfer *t, const GstCfFrameRequest *r)
+{
+  return r->in.kind == GST_CF_PAGEABLE ? &t->slot[r->slot].host_in : r->in.image;
+}
+
+static const CfImage *
+host_out (const GstCfTransfer *t, const GstCfFrameRequest *r)
+{
+  return r->out.kind == GST_CF_PAGEABLE ? &t->slot[r->slot].host_out : r->out.image;
+}
+
+/* Records an event of the slot. */
+static void
+step_record (GstCfTransfer *t, GstCfFrameRequest *r, CfStream *stream, guint event)
+{
+  if (!failed (r))
+    r->status.code = cf_stream_record (stream, t->slot[r->slot].events, event, &r->status);
+}
+
+/* The same for the times alone: where the frame is timed and does not leave. */
+static void
+step_time (GstCfTransfer *t, GstCfFrameRequest *r, CfStream *stream, guint event)
+{
+  if (r->own.timed && !r->leaves)
+    step_record (t, r, stream, event);
+}
+
+/* Has the stream wait for an event. */
+static void
+step_wait_event (GstCfFrameRequest *r, CfStream *stream, const CfEvents *events, guint event)
+{
+  if (!failed (r))
+    r->status.code = cf_stream_wait_event (stream, events, event, &r->status);
+}
+
+/* Copies the frame to the slot's device memory, and from there; nothing where the side is in device memory. */
+static void
+step_upload (GstCfTransfer *t, GstCfFrameRequest *r, CfStream *stream)
+{
+  if (r->in.kind == GST_CF_DEVICE)
+    return;
+  r->own.queued = TRUE;
+  step_time (t, r, stream, BEFORE_UPLOAD);
+  if (!failed (r))
+    r->status.code = cf_stream_copy (stream, CF_UPLOAD, device_in (t, r), host_in (t, r),
+        r->in_place ? &(CfPart) { r->area, CF_AREA_READ } : NULL, &r->status);
+  if (r->own.up)
+    step_record (t, r, stream, AFTER_UPLOAD);
+  else
+    step_time (t, r, stream, AFTER_UPLOAD);
+}
+
+/* Copies the area's part of the input, into which the GPU is going to write, to the slot's memory: while the GPU works,
+ * and before the download is queued. */
+static void
+step_keep (GstCfTransfer *t, GstCfFrameRequest *r)
+{
+  if (failed (r))
+    return;
+  r->kept = t->slot[r->slot].host_out;
+  cf_image_copy (&r->kept, r->out.image, &(CfPart) { r->area, CF_AREA_WRITE });
+  r->keeps = TRUE;
+}
+
+/* Ends a frame that the GPU writes into the input: where it has failed, the input becomes what it was. */
+static void
+put_back (GstCfFrameRequest *r)
+{
+  if (!r->keeps || r->status.code == CF_TIMEOUT || r->unfinished)
+    return;
+  if (failed (r))
+    cf_image_copy (r->out.image, &r->kept, &(CfPart) { r->area, CF_AREA_WRITE });
+  r->keeps = FALSE;
+}
+
+static void
+step_download (GstCfTransfer *t, GstCfFrameRequest *r, CfStream *stream)
+{
+  if (r->out.kind == GST_CF_DEVICE)
+    return;
+  if (!failed (r))
+    r->status.code = cf_stream_copy (stream, CF_DOWNLOAD, host_out (t, r), device_out (t, r),
+        r->in_place ? &(CfPart) { r->area, r->out.kind == GST_CF_PAGEABLE ? CF_AREA_PACKED : CF_AREA_WRITE } : NULL,
+        &r->status);
+  step_time (t, r, stream, AFTER_DOWNLOAD);
+}
+
+static CfCode
+enqueue (GstCfTransfer *t, GstCfFrameRequest *r)
+{
+  const CfImage *in = device_in (t, r), *out = device_out (t, r);
+  const CfFrame frame = { .in = in,
+    .out = out,
+    .area = r->area,
+    .scratch = &t->slot[r->slot].device_out,
+    .hurry = &t->flushing };
+  CfCode code = CF_OK;
+
+  if (r->area && !r->in_place && in->plane[0].data != out->plane[0].data)
+    code = cf_stream_copy (r->own.stream, CF_ON_DEVICE, out, in, NULL, &r->status);
+  return code == CF_OK ? cf_plan_enqueue (t->plan[r->mode], r->own.stream, &frame, &r->status) : code;
+}
+
+/* Filters, and keeps the other mode's history. Of an area, the rest of the frame is copied on the GPU first, unless the
+ * frame is filtered in place. */
+static void
+step_filter (GstCfTransfer *t, GstCfFrameRequest *r)
+{
+  const gboolean chain_times = r->leaves && r->own.timed, taken = !r->out.image;
+
+  r->own.queued = TRUE;
+  if (chain_times && !failed (r))
+    r->status.code = gst_cf_chain_begin_timing (t->chain, &r->status);
+  /* First: what follows may write where the input is. */
+  for (int m = 0; t->history && (taken || !t->ahead) && m < GST_CF_N_MODES; m++)
+    if ((taken || m != (int) r->mode) && t->plan[m] && !failed (r))
+      r->status.code = cf_plan_enqueue (t->plan[m], r->own.stream, &(CfFrame) { .in = device_in (t, r) }, &r->status);
+  if (!taken && !failed (r))
+    r->status.code = enqueue (t, r);
+  if (chain_times && !failed (r))
+    r->status.code = gst_cf_chain_end_timing (t->chain, &r->status);
+}
+
+static guint64
+deadline (const GstCfTransfer *t)
+{
+  return g_atomic_int_get (&t->warm) ? GST_CF_DEADLINE_NS : GST_CF_FIRST_DEADLINE_NS;
+}
+
+/* ---- one frame at a time -------------------------------------------------- */
+
+/* Slices of a frame overlap their copies and kernels, and each costs some calls. Measured on an H200 against whole
+ * frames and other numbers of slices: docs/notes/frame-path.md. */
+#define ROWS_FOR_2_SLICES 960
+#define ROWS_FOR_4_SLICES 1440
+/* A stream whose parameters change all the time does not make new slices for each of them. */
+#define FRAMES_AFTER_CHANGE 32
+
+/* Makes the slices of this configuration, once. FALSE: the frame goes as a whole; or the request has failed. */
+static gboolean
+provide_slices (GstCfTransfer *t, GstCfFrameRequest *r)
+{
+  const CfVideo video = { t->layout.format, t->layout.width, t->layout.height, r->mode == GST_CF_INTERLACED };
+  CfStatus status = { 0 };
+
+  if (t->slices || t->whole)
+    return t->slices != NULL;
+  t->whole = TRUE;
+  t->slices = cf_slices_new (video.height < ROWS_FOR_4_SLICES ? 2 : 4, t->cf, t->filter, &video, t->common, t->params,
+      &status);
+  if (t->slices && provide (t, CF_DEVICE, &t->memory_slices, &t->device_slices, &status))
+    return TRUE;
+  /* Any other failure is the GPU's, as in all steps; the frames after this one go as a whole. */
+  if (status.code != CF_UNSUPPORTED)
+    r->status = status;
+  cf_slices_free (t->slices);
+  t->slices = NULL;
+  return FALSE;
+}
+
+/* Where other frames are on the link, it is busy anyway, and slices would only be more calls. */
+static gboolean
+may_slice (GstCfTransfer *t, GstCfFrameRequest *r)
+{
+  if (t->steady < FRAMES_AFTER_CHANGE) {
+    t->steady++;
+    return FALSE;
+  }
+  return r->in.kind != GST_CF_DEVICE && r->out.kind != GST_CF_DEVICE && r->mode == GST_CF_PROGRESSIVE &&
+      t->layout.height >= ROWS_FOR_2_SLICES && gst_cf_link_slots_idle (t->link_slots) && provide_slices (t, r);
+}
+
+/* A frame that uses the link needs a link slot. Its streams are those of the slot, unless the kernels have the
+ * stream of a chain. */
+static void
+take_link_slot (GstCfTransfer *t, GstCfFrameRequest *r)
+{
+  gboolean alone;
+
+  if (failed (r) || (r->in.kind == GST_CF_DEVICE && r->out.kind == GST_CF_DEVICE))
+    return;
+  r->status.code = gst_cf_link_slots_take (t->link_slots, &t->flushing, deadline (t), &r->own.link_slot, &alone,
+      &r->status);
+  r->own.has_link_slot = !failed (r);
+  if (!r->own.has_link_slot)
+    return;
+  r->own.sliced = r->own.sliced && alone;
+  if (!r->own.stream)
+    r->own.stream = gst_cf_link_slots_stream (t->link_slots, r->own.link_slot, GST_CF_LINK_KERNELS, &r->status);
+  if (r->own.sliced && !failed (r))
+    r->own.up = gst_cf_link_slots_stream (t->link_slots, r->own.link_slot, GST_CF_LINK_UP, &r->status);
+  if (r->own.sliced && !failed (r))
+    r->own.down = gst_cf_link_slots_stream (t->link_slots, r->own.link_slot, GST_CF_LINK_DOWN, &r->status);
+}
+
+static void
+queue_slices (GstCfTransfer *t, GstCfFrameRequest *r)
+{
+  GstCfSlot *slot = &t->slot[r->slot];
+  const CfSlicesRequest request = { .up = r->own.up,
+    .kernels = r->own.stream,
+    .down = r->own.down,
+    .host_in = host_in (t, r),
+    .device_in = &slot->device_in,
+    .device_out = { &slot->device_out, &t->device_slices },
+    .host_out = host_out (t, r) };
+
+  step_time (t, r, r->own.up, BEFORE_KERNELS);
+  if (!failed (r))
+    r->status.code = cf_slices_enqueue (t->slices, &request, &r->status);
+  step_time (t, r, r->own.down, AFTER_KERNELS);
+}
+
+static void
+queue_whole (GstCfTransfer *t, GstCfFrameRequest *r)
+{
+  CfStream *stream = r->own.stream;
+
+  step_upload (t, r, stream);
+  step_time (t, r, stream, BEFORE_KERNELS);
+  step_filter (t, r);
+  step_time (t, r, stream, AFTER_KERNELS);
+  if (r->in_place && r->out.kind == GST_CF_PINNED)
+    step_keep (t, r);
+  if (r->in_place)
+    step_time (t, r, stream, BEFORE_DOWNLOAD);
+  step_download (t, r, stream);
+}
+
+static void
+sync_submit (GstCfTransfer *t, GstCfFrameRequest *r)
+{
+  r->own.sliced = !r->own.stream && !r->area && may_slice (t, r);
+  step_stage (t, r);
+  take_link_slot (t, r);
+  if (failed (r))
+    return;
+  if (r->own.sliced)
+    queue_slices (t, r);
+  else
+    queue_whole (t, r);
+}
+
+static void
+sync_wait (GstCfTransfer *t, GstCfFrameRequest *r)
+{
+  CfStream *last = r->own.down ? r->own.down : r->own.stream;
+
+  r->status.code = gst_cf_chain_wait (t->chain, last, deadline (t), &r->status);
+}
+
+/* The request is over, whatever came of it. */
+static void
+sync_end (GstCfTransfer *t, GstCfFrameRequest *r)
+{
+  if (r->own.has_link_slot && r->status.code == CF_TIMEOUT)
+    gst_cf_link_slots_abandon (t->link_slots, r->own.link_slot);
+  else if (r->own.has_link_slot)
+    gst_cf_link_slots_release (t->link_slots, r->own.link_slot);
+  r->own.has_link_slot = FALSE;
+}
+
+static void
+sync_free (GstCfTransfer *t)
+{
+  cf_slices_free (t->slices);
+  t->slices = NULL;
+  t->whole = FALSE;
+}
+
+/* ---- several frames at once ----------------------------------------------- */
+
+/* From four frames under way on, downloads alternate between two streams: one begins while the last bytes of another
+ * are on the link (1080p: 94 % of the link's rate instead of 88). With fewer frames, two downloads at once leave the
+ * uploads without a frame to go with (3 frames: 83 % instead of 88; 2: 58 instead of 75). Two streams for uploads make
+ * frames fall into step, all up, then all down. */
+static guint
+n_down (const GstCfTransfer *t)
+{
+  return t->n_slots < 4 ? 1 : 2;
+}
+
+static gboolean
+overlap_open (GstCfTransfer *t, CfStatus *status)
+{
+  CfStream **const streams[] = { &t->kernels, &t->up, &t->down[0], &t->down[1] };
+  gboolean good = TRUE;
+
+  for (guint i = 0; good && i < 2 + n_down (t); i++)
+    good = (*streams[i] = cf_stream_new (NULL, status)) != NULL;
+  return good;
+}
+
+static void
+overlap_close (GstCfTransfer *t)
+{
+  cf_stream_free (t->down[1]);
+  cf_stream_free (t->down[0]);
+  cf_stream_free (t->up);
+  cf_stream_free (t->kernels);
+}
+
+static void
+queue_upload (GstCfTransfer *t, GstCfFrameRequest *r)
+{
+  GstCfSlot *slot = &t->slot[r->slot];
+
+  if (r->in.kind == GST_CF_DEVICE || failed (r))
+    return;
+  if (slot->left) /* the GPU may still read what this upload overwrites */
+    step_wait_event (r, t->up, slot->events, AFTER_KERNELS);
+  slot->left = FALSE;
+  step_upload (t, r, t->up);
+  step_wait_event (r, r->own.stream, slot->events, AFTER_UPLOAD);
+}
+
+/* The plans' memory serves one frame at a time, whatever its stream. */
+static void
+queue_kernels (GstCfTransfer *t, GstCfFrameRequest *r)
+{
+  CfEvents *events = t->slot[r->slot].events;
+
+  if (t->before)
+    step_wait_event (r, r->own.stream, t->before, AFTER_KERNELS);
+  step_time (t, r, r->own.stream, BEFORE_KERNELS);
+  step_filter (t, r);
+  step_record (t, r, r->own.stream, AFTER_KERNELS);
+  if (!failed (r))
+    t->before = events;
+}
+
+static void
+queue_download (GstCfTransfer *t, GstCfFrameRequest *r)
+{
+  if (r->out.kind == GST_CF_DEVICE)
+    return;
+  step_wait_event (r, r->own.down, t->slot[r->slot].events, AFTER_KERNELS);
+  step_time (t, r, r->own.down, BEFORE_DOWNLOAD);
+  step_download (t, r, r->own.down);
+}
+
+static void
+overlap_submit (GstCfTransfer *t, GstCfFrameRequest *r)
+{
+  GstCfSlot *slot = &t->slot[r->slot];
+
+  if (!r->own.stream)
+    r->own.stream = t->kernels;
+  r->own.up = t->up;
+  r->own.down = t->down[r->slot % n_down (t)];
+  step_stage (t, r);
+  queue_upload (t, r);
+  queue_kernels (t, r);
+  queue_download (t, r);
+  slot->left = slot->left || r->leaves;
+  if (!r->leaves)
+    step_record (t, r, r->out.kind == GST_CF_DEVICE ? r->own.stream : r->own.down, CF_COMPLETION);
+}
+
+static void
+overlap_wait (GstCfTransfer *t, GstCfFrameRequest *r)
+{
+  r->status.code = cf_events_wait (t->slot[r->slot].events, deadline (t), &t->flushing, &r->status);
 }
 
 /* ---- opened and closed -------------------------------------------------- */
@@ -56,7 +491,7 @@ gst_cf_transfer_open (GstCfTransfer *t, GstObject *context, GstCfChain *chain, g
   if (good && slots == 1)
     t->link_slots = gst_cf_link_slots_open (context);
   else if (good)
-    good = gst_cf_overlap_open (t, status);
+    good = overlap_open (t, status);
   gst_cf_cuda_pop ();
   if (!good)
     gst_cf_transfer_close (t);
@@ -73,7 +508,7 @@ free_configuration (GstCfTransfer *t)
     cf_plan_free (t->plan[m]);
     t->plan[m] = NULL;
   }
-  gst_cf_sync_free (t);
+  sync_free (t);
   cf_gpu_free (CF_DEVICE, t->memory_slices);
   t->memory_slices = NULL;
   for (guint i = 0; i < t->n_slots; i++) {
@@ -100,7 +535,7 @@ gst_cf_transfer_close (GstCfTransfer *t)
   /* Else the context is out of reach (after a fork), and what there is of it stays. */
   if (gst_cf_cuda_push (t->context)) {
     free_configuration (t);
-    gst_cf_overlap_close (t);
+    overlap_close (t);
     cf_context_free (t->cf);
     gst_cf_cuda_pop ();
   }
@@ -237,7 +672,7 @@ gst_cf_transfer_update (GstCfTransfer *t, const CfCommon *common, gconstpointer 
     if (t->plan[m])
       ok = gst_cf_plan_update (&t->plan[m], t->cf, t->filter, &video, common, params, status);
   }
-  gst_cf_sync_free (t);
+  sync_free (t);
   t->steady = 0;
   gst_cf_cuda_pop ();
   return ok;
@@ -255,182 +690,6 @@ gst_cf_transfer_reset (GstCfTransfer *t, CfStatus *status)
   return TRUE;
 }
 
-/* ---- steps -------------------------------------------------------------- */
-
-gboolean
-gst_cf_provide (const GstCfTransfer *t, CfMemory kind, gpointer *memory, CfImage *image, CfStatus *status)
-{
-  if (*memory)
-    return TRUE;
-  *memory = cf_gpu_alloc (kind, t->bytes, status);
-  if (!*memory)
-    return FALSE;
-  if (kind == CF_PINNED) /* what is between rows travels with them */
-    memset (*memory, 0, t->bytes);
-  cf_image_at (image, &t->layout, *memory);
-  return TRUE;
-}
-
-void
-gst_cf_step_stage (GstCfTransfer *t, GstCfFrameRequest *r)
-{
-  GstCfSlot *slot = &t->slot[r->slot];
-
-  if (gst_cf_request_failed (r))
-    return;
-  if (((r->in.kind != GST_CF_DEVICE || (r->area && r->out.kind != GST_CF_DEVICE)) &&
-          !gst_cf_provide (t, CF_DEVICE, &slot->memory_in, &slot->device_in, &r->status)) ||
-      ((r->out.kind != GST_CF_DEVICE || r->area) &&
-          !gst_cf_provide (t, CF_DEVICE, &slot->memory_out, &slot->device_out, &r->status)) ||
-      (r->in.kind == GST_CF_PAGEABLE &&
-          !gst_cf_provide (t, CF_PINNED, &slot->memory_host_in, &slot->host_in, &r->status)) ||
-      ((r->out.kind == GST_CF_PAGEABLE || r->in_place) &&
-          !gst_cf_provide (t, CF_PINNED, &slot->memory_host_out, &slot->host_out, &r->status)))
-    return;
-  if (r->in.kind == GST_CF_PAGEABLE)
-    cf_image_copy (&slot->host_in, r->in.image, r->in_place ? &(CfPart) { r->area, CF_AREA_READ } : NULL);
-}
-
-/* The images on the GPU: the frame's own or the slot's. A frame of which an area is filtered ends up where `out` is, or
- * where it was uploaded to; the slot's other image is its scratch memory, in which the area's part stays if nothing is
- * to be blended. */
-static const CfImage *
-device_in (const GstCfTransfer *t, const GstCfFrameRequest *r)
-{
-  return r->in.kind == GST_CF_DEVICE ? r->in.image : &t->slot[r->slot].device_in;
-}
-
-static const CfImage *
-device_out (const GstCfTransfer *t, const GstCfFrameRequest *r)
-{
-  if (r->out.kind == GST_CF_DEVICE)
-    return r->out.image;
-  return r->area && !(r->in_place && cf_area_info (r->area).solid) ? &t->slot[r->slot].device_in
-                                                                   : &t->slot[r->slot].device_out;
-}
-
-const CfImage *
-gst_cf_host_in (const GstCfTransfer *t, const GstCfFrameRequest *r)
-{
-  return r->in.kind == GST_CF_PAGEABLE ? &t->slot[r->slot].host_in : r->in.image;
-}
-
-const CfImage *
-gst_cf_host_out (const GstCfTransfer *t, const GstCfFrameRequest *r)
-{
-  return r->out.kind == GST_CF_PAGEABLE ? &t->slot[r->slot].host_out : r->out.image;
-}
-
-void
-gst_cf_step_record (GstCfTransfer *t, GstCfFrameRequest *r, CfStream *stream, guint event)
-{
-  if (!gst_cf_request_failed (r))
-    r->status.code = cf_stream_record (stream, t->slot[r->slot].events, event, &r->status);
-}
-
-void
-gst_cf_step_time (GstCfTransfer *t, GstCfFrameRequest *r, CfStream *stream, guint event)
-{
-  if (r->own.timed && !r->leaves)
-    gst_cf_step_record (t, r, stream, event);
-}
-
-void
-gst_cf_step_wait_event (GstCfFrameRequest *r, CfStream *stream, const CfEvents *events, guint event)
-{
-  if (!gst_cf_request_failed (r))
-    r->status.code = cf_stream_wait_event (stream, events, event, &r->status);
-}
-
-void
-gst_cf_step_upload (GstCfTransfer *t, GstCfFrameRequest *r, CfStream *stream)
-{
-  if (r->in.kind == GST_CF_DEVICE)
-    return;
-  r->own.queued = TRUE;
-  gst_cf_step_time (t, r, stream, BEFORE_UPLOAD);
-  if (!gst_cf_request_failed (r))
-    r->status.code = cf_stream_copy (stream, CF_UPLOAD, device_in (t, r), gst_cf_host_in (t, r),
-        r->in_place ? &(CfPart) { r->area, CF_AREA_READ } : NULL, &r->status);
-  if (r->own.up)
-    gst_cf_step_record (t, r, stream, AFTER_UPLOAD);
-  else
-    gst_cf_step_time (t, r, stream, AFTER_UPLOAD);
-}
-
-void
-gst_cf_step_keep (GstCfTransfer *t, GstCfFrameRequest *r)
-{
-  if (gst_cf_request_failed (r))
-    return;
-  r->kept = t->slot[r->slot].host_out;
-  cf_image_copy (&r->kept, r->out.image, &(CfPart) { r->area, CF_AREA_WRITE });
-  r->keeps = TRUE;
-}
-
-/* Ends a frame that the GPU writes into the input: where it has failed, the input becomes what it was. */
-static void
-put_back (GstCfFrameRequest *r)
-{
-  if (!r->keeps || r->status.code == CF_TIMEOUT || r->unfinished)
-    return;
-  if (gst_cf_request_failed (r))
-    cf_image_copy (r->out.image, &r->kept, &(CfPart) { r->area, CF_AREA_WRITE });
-  r->keeps = FALSE;
-}
-
-void
-gst_cf_step_download (GstCfTransfer *t, GstCfFrameRequest *r, CfStream *stream)
-{
-  if (r->out.kind == GST_CF_DEVICE)
-    return;
-  if (!gst_cf_request_failed (r))
-    r->status.code = cf_stream_copy (stream, CF_DOWNLOAD, gst_cf_host_out (t, r), device_out (t, r),
-        r->in_place ? &(CfPart) { r->area, r->out.kind == GST_CF_PAGEABLE ? CF_AREA_PACKED : CF_AREA_WRITE } : NULL,
-        &r->status);
-  gst_cf_step_time (t, r, stream, AFTER_DOWNLOAD);
-}
-
-static CfCode
-enqueue (GstCfTransfer *t, GstCfFrameRequest *r)
-{
-  const CfImage *in = device_in (t, r), *out = device_out (t, r);
-  const CfFrame frame = { .in = in,
-    .out = out,
-    .area = r->area,
-    .scratch = &t->slot[r->slot].device_out,
-    .hurry = &t->flushing };
-  CfCode code = CF_OK;
-
-  if (r->area && !r->in_place && in->plane[0].data != out->plane[0].data)
-    code = cf_stream_copy (r->own.stream, CF_ON_DEVICE, out, in, NULL, &r->status);
-  return code == CF_OK ? cf_plan_enqueue (t->plan[r->mode], r->own.stream, &frame, &r->status) : code;
-}
-
-void
-gst_cf_step_filter (GstCfTransfer *t, GstCfFrameRequest *r)
-{
-  const gboolean chain_times = r->leaves && r->own.timed, taken = !r->out.image;
-
-  r->own.queued = TRUE;
-  if (chain_times && !gst_cf_request_failed (r))
-    r->status.code = gst_cf_chain_begin_timing (t->chain, &r->status);
-  /* First: what follows may write where the input is. */
-  for (int m = 0; t->history && (taken || !t->ahead) && m < GST_CF_N_MODES; m++)
-    if ((taken || m != (int) r->mode) && t->plan[m] && !gst_cf_request_failed (r))
-      r->status.code = cf_plan_enqueue (t->plan[m], r->own.stream, &(CfFrame) { .in = device_in (t, r) }, &r->status);
-  if (!taken && !gst_cf_request_failed (r))
-    r->status.code = enqueue (t, r);
-  if (chain_times && !gst_cf_request_failed (r))
-    r->status.code = gst_cf_chain_end_timing (t->chain, &r->status);
-}
-
-guint64
-gst_cf_deadline (const GstCfTransfer *t)
-{
-  return g_atomic_int_get (&t->warm) ? GST_CF_DEADLINE_NS : GST_CF_FIRST_DEADLINE_NS;
-}
-
 /* ---- frames ------------------------------------------------------------- */
 
 /* Some of a request that failed may be under way: nothing may be touched before that is over. */
@@ -441,13 +700,13 @@ settle (GstCfTransfer *t, GstCfFrameRequest *r)
   CfStatus status = { 0 };
   CfCode code;
 
-  if (!gst_cf_request_failed (r) || r->status.code == CF_GPU_LOST || r->status.code == CF_TIMEOUT ||
+  if (!failed (r) || r->status.code == CF_GPU_LOST || r->status.code == CF_TIMEOUT ||
       (r->status.code == CF_CANCELLED && !r->own.queued))
     return;
-  code = r->own.stream ? gst_cf_chain_wait (t->chain, r->own.stream, gst_cf_deadline (t), &status) : CF_OK;
+  code = r->own.stream ? gst_cf_chain_wait (t->chain, r->own.stream, deadline (t), &status) : CF_OK;
   for (gsize i = 0; code != CF_TIMEOUT && code != CF_CANCELLED && i < G_N_ELEMENTS (others); i++)
     if (others[i])
-      code = cf_stream_wait (others[i], gst_cf_deadline (t), &t->flushing, &status);
+      code = cf_stream_wait (others[i], deadline (t), &t->flushing, &status);
   if (code == CF_TIMEOUT || code == CF_CANCELLED)
     r->status.code = code;
   r->unfinished = code == CF_CANCELLED;
@@ -457,7 +716,7 @@ settle (GstCfTransfer *t, GstCfFrameRequest *r)
 static void
 end (GstCfTransfer *t, GstCfFrameRequest *r)
 {
-  gst_cf_sync_end (t, r);
+  sync_end (t, r);
   gst_cf_chain_use_ticket (&r->own.ticket, r->status.code);
   gst_cf_cuda_pop ();
 }
@@ -474,24 +733,24 @@ gst_cf_transfer_submit (GstCfTransfer *t, GstCfFrameRequest *r)
   if (!push (t, &r->status))
     return r->status.code;
   r->own.stream = gst_cf_chain_enter (t->chain, t->context, r->in.buffer, r->out.buffer, &r->status);
-  if (overlap && !r->leaves && !gst_cf_request_failed (r))
+  if (overlap && !r->leaves && !failed (r))
     gst_cf_chain_take_ticket (t->chain, r->own.stream, &r->own.ticket);
-  if (!gst_cf_request_failed (r))
+  if (!failed (r))
     r->own.timed = r->leaves ? gst_cf_chain_is_timed (t->chain, &r->ns.kernel) : t->frames++ % GST_CF_TIMED_EVERY == 0;
-  if (!gst_cf_request_failed (r) && overlap)
-    gst_cf_overlap_submit (t, r);
-  else if (!gst_cf_request_failed (r))
-    gst_cf_sync_submit (t, r);
-  if (r->leaves && !gst_cf_request_failed (r)) {
+  if (!failed (r) && overlap)
+    overlap_submit (t, r);
+  else if (!failed (r))
+    sync_submit (t, r);
+  if (r->leaves && !failed (r)) {
     r->status.code = gst_cf_chain_leave (t->chain, r->in.buffer, r->out.buffer, !g_atomic_int_get (&t->warm),
         &r->status);
     g_atomic_int_set (&t->warm, TRUE);
   } else {
     settle (t, r);
-    if (gst_cf_request_failed (r))
+    if (failed (r))
       put_back (r);
   }
-  if (gst_cf_request_failed (r))
+  if (failed (r))
     end (t, r);
   else if (overlap)
     gst_cf_cuda_pop ();
@@ -532,19 +791,19 @@ gst_cf_transfer_wait (GstCfTransfer *t, GstCfFrameRequest *r)
   if (cf_gpu_lost ())
     cf_fail_lost (&r->status);
   else if (overlap)
-    gst_cf_overlap_wait (t, r);
+    overlap_wait (t, r);
   else
-    gst_cf_sync_wait (t, r);
+    sync_wait (t, r);
   r->unfinished = r->status.code == CF_CANCELLED;
-  if (!gst_cf_request_failed (r) && r->regions)
+  if (!failed (r) && r->regions)
     r->status.code = cf_plan_regions (t->plan[r->mode], r->regions, &r->status);
-  if (!gst_cf_request_failed (r) && r->own.timed)
+  if (!failed (r) && r->own.timed)
     take_times (t, r);
-  if (!gst_cf_request_failed (r))
+  if (!failed (r))
     g_atomic_int_set (&t->warm, TRUE);
   put_back (r);
   end (t, r);
-  if (!gst_cf_request_failed (r) && r->out.kind == GST_CF_PAGEABLE)
+  if (!failed (r) && r->out.kind == GST_CF_PAGEABLE)
     cf_image_copy (r->out.image, &t->slot[r->slot].host_out,
         r->in_place ? &(CfPart) { r->area, CF_AREA_PACKED } : NULL);
   return r->status.code;

@@ -4,16 +4,16 @@
  * transfer/transfer.h: a frame's way to the GPU and back: everything that one element owns on the GPU, and frame
  * requests, which are submitted and waited for.
  *
- * sync.c transfers one frame at a time, overlap.c several at once, each on its own streams where the frame is in
- * host memory; a frame in CUDA memory is on the stream of a chain of elements (device.h). All functions
- * make the CUDA context current themselves.
+ * With one slot, frames go one at a time: on the streams of a link slot (linkslots.h), as a whole or in slices. With
+ * several slots, frames overlap: uploads, kernels and downloads have streams of their own. In both, a frame in CUDA
+ * memory is on the stream of a chain of elements (chain.h). All functions make the CUDA context current themselves.
  *
- * Threads. One thread at a time uses a GstCfTransfer, except that while frames are under way one thread
- * may submit and another wait for earlier ones. */
+ * Threads. One thread at a time uses a GstCfTransfer. While frames are under way, one thread may submit and another
+ * wait for earlier ones. */
 #ifndef GST_TRANSFER_TRANSFER_H
 #define GST_TRANSFER_TRANSFER_H
 
-#include "transfer/device.h"
+#include "transfer/chain.h"
 #include "transfer/linkslots.h"
 
 #include <gst/video/video.h>
@@ -43,10 +43,9 @@ typedef struct {
   guint slot;
   GstCfMode mode;
   const CfArea *area; /* NULL, or what is filtered of the frame */
-  gboolean in_place;  /* with an area: both sides are one buffer in host memory, of which the area's part is moved. Of
-                         pageable memory it is written when the wait is over and nothing has failed. Of pinned memory,
-                         which only a transfer of one slot takes, the GPU writes it; where it fails, submit and wait
-                         write back what it was, unless the GPU may still write: see `kept` */
+  gboolean in_place;  /* with an area: both sides are one buffer in host memory, and only the area's part is moved.
+                         Pageable: we write that part after a successful wait. Pinned (one slot only): the GPU writes
+                         it; on failure submit and wait restore it, unless the GPU may still write: see `kept` */
   gboolean leaves;    /* the frame is handed on before the GPU is done, and nothing waits for it here */
   CfRegions *regions; /* NULL, or to be filled with the frame's; they last until the plan's next call */
 
@@ -96,7 +95,7 @@ typedef struct {
   CfImage layout;               /* of a slot's images, */
   gsize bytes;                  /* and the size of one */
 
-  /* sync.c: one slot */
+  /* one slot */
   GstCfLinkSlots *link_slots;
   CfSlices *slices;       /* made when a frame first needs them */
   gboolean whole;         /* frames of this configuration cannot be sliced */
@@ -104,8 +103,8 @@ typedef struct {
   gpointer memory_slices; /* a second image for slices to be filtered into */
   CfImage device_slices;
 
-  /* overlap.c: several slots. The kernels of all frames, in their order, where no stream of a chain has them; uploads;
-   * downloads, which may alternate between two */
+  /* several slots: the stream of the kernels of all frames, in their order, unless a chain's stream has them; of the
+   * uploads; of the downloads, which may alternate between two */
   CfStream *kernels, *up, *down[2];
   CfEvents *before; /* of the frame queued last */
 

@@ -13,7 +13,7 @@
 #include "elements/stats.h"
 #include "common.h"
 #include "fake.h"
-#include "transfer/device.h"
+#include "transfer/chain.h"
 #include "gstcfcuda.h"
 #include "gstcudaconvolve.h"
 #include "gstcudamedian.h"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * transfer/device.c: frames in CUDA memory: the stream that the elements of a chain share, fences on memory, and
+ * transfer/chain.c: frames in CUDA memory: the stream that the elements of a chain share, fences on memory, and
  * input that is held while the GPU reads it.
  *
  * Work on a shared stream is numbered: a thread that has queued something takes the next number, and a
  * thread that has waited notes up to which number everything is done. */
-#include "transfer/device.h"
+#include "transfer/chain.h"
 #include "gstcfcuda.h"
 #include "gstcfdevices.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * transfer/device.h: frames in CUDA memory on their way from element to element of this plugin, without the host
+ * transfer/chain.h: frames in CUDA memory on their way from element to element of this plugin, without the host
  * waiting in between.
  *
  * Where downstream can take it, a frame leaves an element while the GPU still works on it. The elements of such a chain
@@ -33,8 +33,8 @@
  *
  * Threads: a GstCfChain belongs to an element's streaming thread, and to start and stop. The functions for buffers and
  * gst_cf_chain_settle_all may be called in any thread. */
-#ifndef GST_TRANSFER_DEVICE_H
-#define GST_TRANSFER_DEVICE_H
+#ifndef GST_TRANSFER_CHAIN_H
+#define GST_TRANSFER_CHAIN_H
 
 #include "cf.h"
 
