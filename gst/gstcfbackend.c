@@ -58,8 +58,8 @@ gst_cf_backend_start (GstCfBackend *b, guint slots, gboolean fail_on_gpu_error, 
   b->failures = b->good = 0;
   b->warned = b->ended = b->configured = b->use_gpu = b->gap = FALSE;
   b->cut_short = NULL;
-  b->cpu = cf_context_new (CF_BACKEND_CPU, status);
-  return b->cpu != NULL;
+  b->cpu.context = cf_context_new (CF_BACKEND_CPU, status);
+  return b->cpu.context != NULL;
 }
 
 gboolean
@@ -69,16 +69,6 @@ gst_cf_backend_open_gpu (GstCfBackend *b, GstObject *context, CfStatus *status)
   if (b->use_gpu)
     gst_cf_chain_open (&b->chain, context);
   return b->use_gpu;
-}
-
-static void
-free_cpu_plans (GstCfBackend *b)
-{
-  g_clear_pointer (&b->scratch, g_free);
-  for (int m = 0; m < GST_CF_N_MODES; m++) {
-    cf_plan_free (b->cpu_plan[m]);
-    b->cpu_plan[m] = NULL;
-  }
 }
 
 /* Memory that the GPU may still use is not freed. */
@@ -97,22 +87,13 @@ void
 gst_cf_backend_stop (GstCfBackend *b)
 {
   close_gpu (b);
-  free_cpu_plans (b);
-  if (b->cpu)
-    cf_context_free (b->cpu);
-  b->cpu = NULL;
+  g_clear_pointer (&b->scratch, g_free);
+  gst_cf_plans_free (&b->cpu);
+  g_clear_pointer (&b->cpu.context, cf_context_free);
   if (b->params)
     cf_params_free (b->filter, b->params);
   b->params = NULL;
   b->configured = b->use_gpu = FALSE;
-}
-
-static void
-reset_cpu_plans (GstCfBackend *b)
-{
-  for (int m = 0; m < GST_CF_N_MODES; m++)
-    if (b->cpu_plan[m])
-      cf_plan_reset (b->cpu_plan[m]);
 }
 
 /* ---- failure ------------------------------------------------------------ */
@@ -130,7 +111,7 @@ gpu_failed (GstCfBackend *b, const CfStatus *status, gboolean on_gpu)
   gst_cf_stats_gpu_error (&b->stats, status->message);
   b->good = 0;
   if (b->traits.stateful && b->use_gpu) /* else the CPU plans are in use already */
-    reset_cpu_plans (b);
+    gst_cf_plans_reset (&b->cpu);
   g_mutex_lock (&b->lock);
   if (lost) {
     b->given_up++;
@@ -198,22 +179,6 @@ gpu_is_fit (const GstCfBackend *b)
 
 /* ---- configuration ------------------------------------------------------ */
 
-static gboolean
-make_cpu_plans (GstCfBackend *b, CfStatus *status)
-{
-  for (int m = 0; m < GST_CF_N_MODES; m++) {
-    CfVideo video = { b->format, GST_VIDEO_INFO_WIDTH (&b->info), GST_VIDEO_INFO_HEIGHT (&b->info),
-      m == GST_CF_INTERLACED };
-
-    if (!(b->modes & (1u << m)))
-      continue;
-    b->cpu_plan[m] = cf_plan_new (b->cpu, b->filter, &video, &b->common, b->params, status);
-    if (!b->cpu_plan[m])
-      return FALSE;
-  }
-  return TRUE;
-}
-
 /* Returns FALSE and posts an error, which begins with `what`, where memory is out. */
 static gboolean
 take_params (GstCfBackend *b, const CfCommon *common, gconstpointer params, const gchar *what)
@@ -263,7 +228,8 @@ gst_cf_backend_configure (GstCfBackend *b, const GstVideoInfo *info, const CfCom
   CfVideo video;
 
   b->configured = FALSE;
-  free_cpu_plans (b);
+  g_clear_pointer (&b->scratch, g_free);
+  gst_cf_plans_free (&b->cpu);
   if (!gst_cf_video_from_info (b->filter, info, &video, &b->modes, &status)) {
     gst_cf_backend_post_error (b->element, &status, "The caps are not supported");
     return FALSE;
@@ -272,7 +238,9 @@ gst_cf_backend_configure (GstCfBackend *b, const GstVideoInfo *info, const CfCom
   b->format = video.format;
   if (!take_params (b, common, params, "The filter could not be configured") || !configure_gpu (b))
     return FALSE;
-  if (!(b->use_gpu && b->fail_on_gpu_error) && !make_cpu_plans (b, &status)) {
+  video.interlaced = false;
+  if (!(b->use_gpu && b->fail_on_gpu_error) &&
+      !gst_cf_plans_make (&b->cpu, b->filter, video, b->modes, &b->common, b->params, &status)) {
     gst_cf_backend_post_error (b->element, &status, "The filter could not be configured");
     return FALSE;
   }
@@ -289,14 +257,9 @@ gst_cf_backend_update (GstCfBackend *b, const CfCommon *common, gconstpointer pa
     return TRUE;
   if (!take_params (b, common, params, "The new property values could not be applied"))
     return FALSE;
-  for (int m = 0; m < GST_CF_N_MODES; m++) {
-    CfVideo video = { b->format, GST_VIDEO_INFO_WIDTH (&b->info), GST_VIDEO_INFO_HEIGHT (&b->info),
-      m == GST_CF_INTERLACED };
-
-    if (b->cpu_plan[m] && !gst_cf_plan_update (&b->cpu_plan[m], b->cpu, b->filter, &video, common, params, &status)) {
-      gst_cf_backend_post_error (b->element, &status, "The new property values could not be applied");
-      return FALSE;
-    }
+  if (!gst_cf_plans_update (&b->cpu, common, params, &status)) {
+    gst_cf_backend_post_error (b->element, &status, "The new property values could not be applied");
+    return FALSE;
   }
   if (!gpu_is_fit (b))
     return TRUE;
@@ -322,7 +285,7 @@ gst_cf_backend_reset (GstCfBackend *b)
 {
   CfStatus status = { 0 };
 
-  reset_cpu_plans (b);
+  gst_cf_plans_reset (&b->cpu);
   if (b->cut_short)
     gst_cf_backend_adopt (b, g_steal_pointer (&b->cut_short));
   if (!gpu_is_fit (b))
@@ -456,16 +419,15 @@ map_for_cpu (GstCfBackend *b, GstCfPendingFrame *frame, CfStatus *status)
   return wrong ? wrong : map_both (b, frame, GST_MAP_READ, GST_MAP_WRITE, status);
 }
 
-/* Adds a frame to the history of the CPU plans of all modes except `but`, the mode whose plan filtered the frame (-1:
- * none), so that each of them can continue the stream. */
+/* Adds a frame to the history of the CPU plans but that of mode `but`, which has filtered it (-1: none has), so that
+ * each of them can continue the stream. */
 static void
 push_cpu_history (GstCfBackend *b, const CfImage *in, int but)
 {
   CfStatus status = { 0 };
 
-  for (int m = 0; m < GST_CF_N_MODES; m++)
-    if (m != but && b->cpu_plan[m] && cf_plan_enqueue (b->cpu_plan[m], NULL, &(CfFrame) { .in = in }, &status) != CF_OK)
-      GST_WARNING_OBJECT (b->element, "a frame is missing from the history of the CPU plans: %s", status.message);
+  if (gst_cf_plans_push (&b->cpu, NULL, in, but, &status) != CF_OK)
+    GST_WARNING_OBJECT (b->element, "a frame is missing from the history of the CPU plans: %s", status.message);
 }
 
 /* Returns whether the plans take the frame into their history: a filter that looks at later frames has taken it already
@@ -624,13 +586,13 @@ filter_on_cpu (GstCfBackend *b, GstCfMode mode, const CfArea *area, const CfImag
   const gsize size = cf_image_layout (&layout, b->format, in->width, in->height, 64);
 
   if (!area)
-    return cf_plan_enqueue (b->cpu_plan[mode], NULL, &(CfFrame) { in, out }, status);
+    return cf_plan_enqueue (b->cpu.plan[mode], NULL, &(CfFrame) { in, out }, status);
   if (!b->scratch && !(b->scratch = g_try_malloc (size)))
     return cf_fail (status, CF_NO_MEMORY, "out of memory: %d x %d pixels", in->width, in->height);
   cf_image_at (&scratch, &layout, b->scratch);
   if (in->plane[0].data != out->plane[0].data)
     cf_image_copy (out, in, NULL);
-  return cf_plan_enqueue (b->cpu_plan[mode], NULL, &(CfFrame) { in, out, area, &scratch }, status);
+  return cf_plan_enqueue (b->cpu.plan[mode], NULL, &(CfFrame) { in, out, area, &scratch }, status);
 }
 
 static Outcome
@@ -660,7 +622,7 @@ run_cpu (GstCfBackend *b, GstCfPendingFrame *frame, guint64 time[GST_CF_N_TIMES]
   if (code == CF_OK && makes_history (b, frame))
     push_cpu_history (b, in, frame->out ? (int) frame->mode : -1);
   if (code == CF_OK && b->traits.has_regions)
-    code = cf_plan_regions (b->cpu_plan[frame->mode], &b->regions, &status);
+    code = cf_plan_regions (b->cpu.plan[frame->mode], &b->regions, &status);
   unmap_both (frame);
   if (code == CF_OK)
     return DONE;
@@ -738,7 +700,7 @@ finish (GstCfBackend *b, GstCfPendingFrame *frame, gboolean drop)
   if (outcome == TRY_CPU && drop)
     return GST_FLOW_OK;
   if (outcome == TRY_CPU) /* without a plan for the CPU, the failure of the GPU ends the stream; it was posted */
-    outcome = b->cpu_plan[frame->mode] ? run_cpu (b, frame, time) : FAILED;
+    outcome = b->cpu.plan[frame->mode] ? run_cpu (b, frame, time) : FAILED;
   if (outcome != DONE)
     return frame->request.status.code == CF_CANCELLED ? GST_FLOW_FLUSHING : GST_FLOW_ERROR;
   if (by == GST_CF_BY_FALLBACK) {

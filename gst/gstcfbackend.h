@@ -27,9 +27,8 @@ typedef struct {
   gboolean fail_on_gpu_error;
   guint slots; /* the maximum number of pending frames */
 
-  CfContext *cpu;
-  CfPlan *cpu_plan[GST_CF_N_MODES]; /* used by the finishing thread */
-  gpointer scratch;                 /* for areas on the CPU: NULL until a frame needs it */
+  GstCfPlans cpu;   /* used by the finishing thread */
+  gpointer scratch; /* for areas on the CPU: NULL until a frame needs it */
 
   GMutex lock; /* shared by the submitting thread and the finishing thread, which detects failures */
   GstCfTransfer transfer;

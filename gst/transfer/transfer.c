@@ -193,7 +193,7 @@ enqueue (GstCfTransfer *t, GstCfFrameRequest *r)
 
   if (r->area && !r->in_place && in->plane[0].data != out->plane[0].data)
     code = cf_stream_copy (r->own.stream, CF_ON_DEVICE, out, in, NULL, &r->status);
-  return code == CF_OK ? cf_plan_enqueue (t->plan[r->mode], r->own.stream, &frame, &r->status) : code;
+  return code == CF_OK ? cf_plan_enqueue (t->plans.plan[r->mode], r->own.stream, &frame, &r->status) : code;
 }
 
 /* Filters, and keeps the other mode's history. Of an area, the rest of the frame is copied on the GPU first, unless the
@@ -207,9 +207,9 @@ step_filter (GstCfTransfer *t, GstCfFrameRequest *r)
   if (chain_times && !failed (r))
     r->status.code = gst_cf_chain_begin_timing (t->chain, &r->status);
   /* First: what follows may write where the input is. */
-  for (int m = 0; t->history && (taken || !t->ahead) && m < GST_CF_N_MODES; m++)
-    if ((taken || m != (int) r->mode) && t->plan[m] && !failed (r))
-      r->status.code = cf_plan_enqueue (t->plan[m], r->own.stream, &(CfFrame) { .in = device_in (t, r) }, &r->status);
+  if (t->history && (taken || !t->ahead) && !failed (r))
+    r->status.code = gst_cf_plans_push (&t->plans, r->own.stream, device_in (t, r), taken ? -1 : (int) r->mode,
+        &r->status);
   if (!taken && !failed (r))
     r->status.code = enqueue (t, r);
   if (chain_times && !failed (r))
@@ -235,14 +235,13 @@ deadline (const GstCfTransfer *t)
 static gboolean
 provide_slices (GstCfTransfer *t, GstCfFrameRequest *r)
 {
-  const CfVideo video = { t->layout.format, t->layout.width, t->layout.height, r->mode == GST_CF_INTERLACED };
   CfStatus status = { 0 };
 
   if (t->slices || t->whole)
     return t->slices != NULL;
   t->whole = TRUE;
-  t->slices = cf_slices_new (video.height < ROWS_FOR_4_SLICES ? 2 : 4, t->cf, t->filter, &video, t->common, t->params,
-      &status);
+  t->slices = cf_slices_new (t->layout.height < ROWS_FOR_4_SLICES ? 2 : 4, t->plans.context, t->plans.filter,
+      &t->plans.video, t->common, t->params, &status);
   if (t->slices && provide (t, CF_DEVICE, &t->memory_slices, &t->device_slices, &status))
     return TRUE;
   /* Any other failure is the GPU's, as in all steps; the frames after this one go as a whole. */
@@ -487,7 +486,7 @@ gst_cf_transfer_open (GstCfTransfer *t, GstObject *context, GstCfChain *chain, g
     gst_clear_object (&t->context);
     return FALSE;
   }
-  good = (t->cf = cf_context_new (CF_BACKEND_CUDA, status)) != NULL;
+  good = (t->plans.context = cf_context_new (CF_BACKEND_CUDA, status)) != NULL;
   if (good && slots == 1)
     t->link_slots = gst_cf_link_slots_open (context);
   else if (good)
@@ -504,10 +503,7 @@ free_configuration (GstCfTransfer *t)
 {
   t->configured = FALSE;
   t->before = NULL;
-  for (int m = 0; m < GST_CF_N_MODES; m++) {
-    cf_plan_free (t->plan[m]);
-    t->plan[m] = NULL;
-  }
+  gst_cf_plans_free (&t->plans);
   sync_free (t);
   cf_gpu_free (CF_DEVICE, t->memory_slices);
   t->memory_slices = NULL;
@@ -536,7 +532,7 @@ gst_cf_transfer_close (GstCfTransfer *t)
   if (gst_cf_cuda_push (t->context)) {
     free_configuration (t);
     overlap_close (t);
-    cf_context_free (t->cf);
+    cf_context_free (t->plans.context);
     gst_cf_cuda_pop ();
   }
   if (t->link_slots)
@@ -558,7 +554,7 @@ gst_cf_transfer_abandon (GstCfTransfer *t)
   }
   n += (t->slices != NULL) + (t->memory_slices != NULL);
   for (int m = 0; m < GST_CF_N_MODES; m++)
-    n += t->plan[m] != NULL;
+    n += t->plans.plan[m] != NULL;
   if (t->link_slots) /* what hung of these was given up when it did */
     gst_cf_link_slots_close (t->link_slots);
   /* The reference to the context stays as well: the context must outlive them. */
@@ -592,16 +588,10 @@ choose_layout (CfImage *layout, const GstVideoInfo *info, CfFormat format)
   return GST_VIDEO_INFO_SIZE (info);
 }
 
-static CfVideo
-video_of (const GstCfTransfer *t, int mode)
-{
-  return (CfVideo) { t->layout.format, t->layout.width, t->layout.height, mode == GST_CF_INTERLACED };
-}
-
 static void
-take_params (GstCfTransfer *t, const CfCommon *common, gconstpointer params)
+take_params (GstCfTransfer *t, const CfFilter *filter, const CfCommon *common, gconstpointer params)
 {
-  const CfTraits traits = cf_filter_traits (t->filter, NULL, common, params);
+  const CfTraits traits = cf_filter_traits (filter, NULL, common, params);
 
   t->common = common;
   t->params = params;
@@ -620,19 +610,15 @@ gst_cf_transfer_configure (GstCfTransfer *t, const CfFilter *filter, const GstVi
   free_configuration (t);
   g_atomic_int_set (&t->warm, FALSE);
   t->steady = G_MAXUINT / 2;
-  t->filter = filter;
   t->bytes = choose_layout (&t->layout, info, format);
-  take_params (t, common, params);
+  take_params (t, filter, common, params);
   if (cf_gpu_lost ()) /* which a free has found out */
     ok = cf_fail_lost (status) == CF_OK;
   for (guint i = 0; ok && i < t->n_slots; i++)
     ok = (t->slot[i].events = cf_events_new (N_SLOT_EVENTS, status)) != NULL;
-  for (int m = 0; ok && m < GST_CF_N_MODES; m++) {
-    const CfVideo video = video_of (t, m);
-
-    if (modes & (1u << m))
-      ok = (t->plan[m] = cf_plan_new (t->cf, filter, &video, common, params, status)) != NULL;
-  }
+  ok = ok &&
+      gst_cf_plans_make (&t->plans, filter, (CfVideo) { format, t->layout.width, t->layout.height }, modes, common,
+          params, status);
   t->configured = ok;
   if (!ok)
     free_configuration (t);
@@ -641,37 +627,14 @@ gst_cf_transfer_configure (GstCfTransfer *t, const CfFilter *filter, const GstVi
 }
 
 gboolean
-gst_cf_plan_update (CfPlan **plan, CfContext *context, const CfFilter *filter, const CfVideo *video,
-    const CfCommon *common, gconstpointer params, CfStatus *status)
-{
-  CfCode code = cf_plan_update (*plan, common, params, status);
-
-  if (code == CF_REPLAN) {
-    CfPlan *fresh = cf_plan_new (context, filter, video, common, params, status);
-
-    if (!fresh)
-      return FALSE;
-    cf_plan_free (*plan);
-    *plan = fresh;
-    code = CF_OK;
-  }
-  return code == CF_OK;
-}
-
-gboolean
 gst_cf_transfer_update (GstCfTransfer *t, const CfCommon *common, gconstpointer params, CfStatus *status)
 {
-  gboolean ok = TRUE;
+  gboolean ok;
 
   if (!push (t, status))
     return FALSE;
-  take_params (t, common, params);
-  for (int m = 0; ok && m < GST_CF_N_MODES; m++) {
-    const CfVideo video = video_of (t, m);
-
-    if (t->plan[m])
-      ok = gst_cf_plan_update (&t->plan[m], t->cf, t->filter, &video, common, params, status);
-  }
+  take_params (t, t->plans.filter, common, params);
+  ok = gst_cf_plans_update (&t->plans, common, params, status);
   sync_free (t);
   t->steady = 0;
   gst_cf_cuda_pop ();
@@ -683,9 +646,7 @@ gst_cf_transfer_reset (GstCfTransfer *t, CfStatus *status)
 {
   if (!push (t, status))
     return FALSE;
-  for (int m = 0; m < GST_CF_N_MODES; m++)
-    if (t->plan[m])
-      cf_plan_reset (t->plan[m]);
+  gst_cf_plans_reset (&t->plans);
   gst_cf_cuda_pop ();
   return TRUE;
 }
@@ -796,7 +757,7 @@ gst_cf_transfer_wait (GstCfTransfer *t, GstCfFrameRequest *r)
     sync_wait (t, r);
   r->unfinished = r->status.code == CF_CANCELLED;
   if (!failed (r) && r->regions)
-    r->status.code = cf_plan_regions (t->plan[r->mode], r->regions, &r->status);
+    r->status.code = cf_plan_regions (t->plans.plan[r->mode], r->regions, &r->status);
   if (!failed (r) && r->own.timed)
     take_times (t, r);
   if (!failed (r))

@@ -13,15 +13,13 @@
 #ifndef GST_TRANSFER_TRANSFER_H
 #define GST_TRANSFER_TRANSFER_H
 
+#include "gstcfplans.h"
 #include "transfer/chain.h"
 #include "transfer/linkslots.h"
 
 #include <gst/video/video.h>
 
 G_BEGIN_DECLS
-
-/* How the lines of a frame are filtered; each mode has a plan. */
-typedef enum { GST_CF_PROGRESSIVE, GST_CF_INTERLACED, GST_CF_N_MODES } GstCfMode;
 
 #define GST_CF_MAX_IN_FLIGHT 8
 
@@ -79,7 +77,7 @@ typedef struct {
 typedef struct {
   GstObject *context; /* NULL: not open */
   GstCfChain *chain;  /* the element's place in a chain */
-  CfContext *cf;
+  GstCfPlans plans;
   guint n_slots;
   GstCfSlot slot[GST_CF_MAX_IN_FLIGHT];
   guint frames; /* queued so far, without those that left */
@@ -87,13 +85,11 @@ typedef struct {
   /* as configured */
   gboolean configured;    /* the plans are there */
   gint warm;              /* a frame has come back since; atomic, because the finishing thread sets it */
-  const CfFilter *filter; /* the caller's three, */
-  const CfCommon *common;
+  const CfCommon *common; /* the caller's two */
   gconstpointer params;
-  gboolean history, ahead;      /* the filter looks at earlier frames; at later ones, too */
-  CfPlan *plan[GST_CF_N_MODES]; /* NULL: no frame has this mode */
-  CfImage layout;               /* of a slot's images, */
-  gsize bytes;                  /* and the size of one */
+  gboolean history, ahead; /* the filter looks at earlier frames; at later ones, too */
+  CfImage layout;          /* of a slot's images, */
+  gsize bytes;             /* and the size of one */
 
   /* one slot */
   GstCfLinkSlots *link_slots;
@@ -139,10 +135,6 @@ void gst_cf_transfer_set_flushing (GstCfTransfer *t, gboolean flushing);
 /* Waits for a frame that was submitted; frames are waited for in their order. After CF_TIMEOUT and CF_CANCELLED the GPU
  * may still use the images of all frames under way and everything in `t`. */
 CfCode gst_cf_transfer_wait (GstCfTransfer *t, GstCfFrameRequest *r);
-
-/* Updates a plan, or replaces it where the parameters need a new one. */
-gboolean gst_cf_plan_update (CfPlan **plan, CfContext *context, const CfFilter *filter, const CfVideo *video,
-    const CfCommon *common, gconstpointer params, CfStatus *status);
 
 G_END_DECLS
 #endif
