@@ -613,8 +613,8 @@ gst_cf_chain_is_timed (GstCfChain *chain, guint64 *kernel)
 {
   const guint at = chain->frames++ % 8;
 
-  if (chain->timing && at % 4 == 0)
-    chain->timing = (*kernel = cf_events_elapsed_ns (chain->events, 0, 1)) == 0;
+  if (chain->timing && at % 4 == 0) /* no events: the frame failed before it was timed */
+    chain->timing = chain->events && (*kernel = cf_events_elapsed_ns (chain->events, 0, 1)) == 0;
   if (chain->timing || at != 0)
     return FALSE;
   chain->timing = TRUE;
