@@ -30,11 +30,5 @@ cf_plan_trace (CfPlan *plan, CfStream *stream, int *table, size_t size, int *row
  * name that this machine does not have. */
 bool cf_cpu_limit (const char *isa);
 
-/* The functions behind the GPU side of cf.h (core/device.h). */
-typedef struct CfDevice CfDevice;
-/* Puts a fake in the place of the real GPU, or of none; NULL: there is no GPU. Before anything else of the
- * library is used. */
-void cf_device_install (const CfDevice *device);
-
 CF_END_DECLS
 #endif

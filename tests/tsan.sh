@@ -33,7 +33,7 @@ CC=clang cf_build "$build" -Doptimization=1 -Ddebug=true -Dcuda=disabled -Db_san
   "-Dc_link_args=-fsanitize=thread -rdynamic $build/tsan_glib.o $(pkg-config --libs gstreamer-1.0)" -- \
   gst/libgstcudafilters.so "${targets[@]}" || exit 1
 # Libraries without the sanitizer: what they do inside, to memory of their own, it cannot order. upload_given_up: see
-# tests/faults/device-fake.c.
+# tests/faults/fake.c.
 printf '%s\n' 'race:^upload_given_up$' called_from_lib:libglib-2.0 called_from_lib:libgobject-2.0 \
   called_from_lib:libgstreamer-1.0 called_from_lib:libgstbase-1.0 called_from_lib:libgstvideo-1.0 \
   called_from_lib:libgstcheck-1.0 > "$build/tsan.supp"

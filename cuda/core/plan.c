@@ -34,10 +34,25 @@ cf_context_free (CfContext *context)
   free (context);
 }
 
+CfCode
+cf_gpu_check (const CfGpuInfo *info, const char *archs, CfStatus *status)
+{
+  const int capability = info->major * 10 + info->minor;
+
+  if (cf_archs_run (archs, capability))
+    return CF_OK;
+  if (capability < CF_OLDEST_CAPABILITY)
+    return cf_fail (status, CF_UNSUPPORTED, "%s has compute capability %d.%d; the kernels need 7.5 (Turing) or newer",
+        info->name, info->major, info->minor);
+  return cf_fail (status, CF_UNSUPPORTED,
+      "%s has compute capability %d.%d, and this build's kernels are for %s; build with -Dcuda-archs=%d,%s", info->name,
+      info->major, info->minor, archs, capability, archs);
+}
+
 /* ---- plans -------------------------------------------------------------- */
 
 /* Returns CF_OK where the functions of the context's plans may be called: not on a GPU that hangs, where each may
- * block. */
+ * block, nor after its loss. */
 static CfCode
 usable (const CfContext *context, CfStatus *status)
 {
@@ -48,7 +63,7 @@ CfPlan *
 cf_plan_new (CfContext *context, const CfFilter *filter, const CfVideo *video, const CfCommon *common,
     const void *params, CfStatus *status)
 {
-  const CfOps *ops = context->backend == CF_BACKEND_CUDA ? cf_device_ops (filter) : filter->cpu;
+  const CfOps *ops = context->backend == CF_BACKEND_CUDA ? filter->cuda : filter->cpu;
   CfStatus local;
   CfPlan *plan;
   void *params_copy, *state;

@@ -101,13 +101,25 @@ cf_slices_free (CfSlices *slices)
   free (slices);
 }
 
+/* Queues the copy of the rows begin..end - 1 (cf_image_rows) of an image, and of no other bytes. */
+static CfCode
+copy_rows (CfStream *stream, CfDirection direction, const CfImage *to, const CfImage *from, int begin, int end,
+    CfStatus *status)
+{
+  CfImage to_rows, from_rows;
+
+  cf_image_rows (&to_rows, to, begin, end);
+  cf_image_rows (&from_rows, from, begin, end);
+  return cf_stream_copy_planes (stream, direction, &to_rows, &from_rows, false, status);
+}
+
 /* Uploads the rows that the slice depends on and the slices before it did not need. */
 static CfCode
 upload (const CfSlices *slices, unsigned i, const CfSlicesRequest *r, CfStatus *status)
 {
   const Slice *s = &slices->slice[i];
   int begin = i == 0 ? 0 : slices->slice[i - 1].last_read;
-  CfCode code = cf_stream_copy_rows (r->up, CF_UPLOAD, r->device_in, r->host_in, begin, s->last_read, status);
+  CfCode code = copy_rows (r->up, CF_UPLOAD, r->device_in, r->host_in, begin, s->last_read, status);
 
   return code == CF_OK ? cf_stream_record (r->up, s->events, UPLOADED, status) : code;
 }
@@ -132,9 +144,8 @@ download (const CfSlices *slices, unsigned i, const CfSlicesRequest *r, CfStatus
   const Slice *s = &slices->slice[i];
   CfCode code = cf_stream_wait_event (r->down, s->events, FILTERED, status);
 
-  return code == CF_OK
-      ? cf_stream_copy_rows (r->down, CF_DOWNLOAD, r->host_out, r->device_out[i % 2], s->begin, s->end, status)
-      : code;
+  return code == CF_OK ? copy_rows (r->down, CF_DOWNLOAD, r->host_out, r->device_out[i % 2], s->begin, s->end, status)
+                       : code;
 }
 
 CfCode

@@ -7,7 +7,7 @@
 
 #include <gst/gst.h>
 
-/* Installs the fake GPU and initialises GStreamer without any plugin; the elements are linked to the program. A
+/* Initialises GStreamer without any plugin; the elements are linked to the program. A
  * critical warning ends the process. */
 void faults_start (void);
 /* Keeps the CPU's filters in the threads that call them; the elements' threads still run on all processors. For

@@ -4,31 +4,17 @@
  * cuda-fake.c: gstcfcuda.h for the fake GPU: contexts that are plain objects and, where a test needs it, CUDA memory
  * that is host memory. Mapping does not wait, and shows the bytes that the GPU has written so far. Only memory with a
  * stream, as GStreamer has from 1.24 on, waits for its stream, unless it is mapped for the GPU. */
+#include "core/gpu/cuda.h"
 #include "gstcfcuda.h"
 #include "gstcfmemory.h"
 #include "common.h"
 #include "fake.h"
 
+#include <cuda_runtime_api.h>
 #include <stdlib.h>
 #include <string.h>
 
 bool fake_cuda_memory;
-CfGpuInfo fake_infos[FAKE_MAX_DEVICES] = { { .major = 9 }, { .major = 9 }, { .major = 9 }, { .major = 9 } };
-
-void
-fake_versions (int *driver, int *runtime)
-{
-  *driver = *runtime = 13000;
-}
-
-CfCode
-fake_info (int device, CfGpuInfo *info, CfStatus *status)
-{
-  (void) status;
-  fake.blocked += (int) (cf_gpu_state ().hung >> device & 1);
-  *info = fake_infos[device];
-  return CF_OK;
-}
 _Atomic int fake_maps_blocked, fake_frees_blocked;
 static GstObject *shared_context[FAKE_MAX_DEVICES]; /* without a reference */
 
@@ -224,7 +210,7 @@ gst_cf_cuda_device (GstObject *context)
 gboolean
 gst_cf_cuda_push (GstObject *context)
 {
-  if (!context || (!fake_is_lost () && fake_call (FAKE_PUSH, NULL) != CF_OK))
+  if (!context || fake_call (FAKE_PUSH) != 0)
     return FALSE;
   fake_push (((FakeContext *) context)->number);
   return TRUE;
@@ -239,13 +225,17 @@ gst_cf_cuda_pop (void)
 gpointer
 gst_cf_cuda_stream_new (void)
 {
-  return cf_gpu_alloc (CF_DEVICE, 1, NULL);
+  cudaStream_t stream = NULL;
+
+  cf_cuda_check (cudaStreamCreateWithFlags (&stream, cudaStreamNonBlocking), "making a stream", NULL);
+  return stream;
 }
 
 void
 gst_cf_cuda_stream_free (gpointer stream)
 {
-  cf_gpu_free (CF_DEVICE, stream);
+  if (!cf_gpu_lost ())
+    cf_cuda_check (cudaStreamDestroy (stream), "freeing a stream", NULL);
 }
 
 GstObject *

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * cudart.c: the real device layer, core/device.c and core/gpu/, on a fake CUDA runtime: how it waits and polls, its
- * deadlines, what it does after a hang, and what it makes of CUDA's errors. */
-#include "core/device.h"
+ * cudart.c: the device layer by itself: how it waits and polls, its deadlines, what it does after a hang, and what it
+ * makes of CUDA's errors. */
+#include "core/area.h"
 #include "core/gpu/cuda.h"
-#include "cudart-fake.h"
+#include "fake.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -14,38 +14,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The kernel of core/gpu/blend.cu. */
-static const void *blended; /* the map */
-
-CfCode
-cf_cuda_blend (CfStream *stream, const CfArea *area, const void *map, const CfImage *in, const CfImage *filtered,
-    const CfImage *out, CfStatus *status)
-{
-  (void) stream, (void) area, (void) in, (void) filtered, (void) out, (void) status;
-  blended = map;
-  return CF_OK;
-}
-
-/* And those of core/gpu/pieces.cu and core/gpu/repack.cu. */
-CfCode
-cf_cuda_copy_pieces (CfStream *stream, CfDirection direction, const CfImage *to, const CfImage *from, bool interlaced,
-    const CfPiece *piece, unsigned n, CfStatus *status)
-{
-  (void) stream, (void) direction, (void) to, (void) from, (void) interlaced, (void) piece, (void) n;
-  return cf_fail (status, CF_UNSUPPORTED, "there are no kernels here");
-}
-
-CfCode
-cf_cuda_repack (CfStream *stream, const CfImage *from, const CfImage *alpha, const CfImage *to, CfStatus *status)
-{
-  (void) stream, (void) from, (void) alpha, (void) to;
-  return cf_fail (status, CF_UNSUPPORTED, "there are no kernels here");
-}
-
 #define MS UINT64_C (1000000)
 #define SECOND (1000 * MS)
 
-const CfFilter *const cf_filters[] = { NULL }; /* no filter is needed */
 static int passed;
 
 #define CHECK(good) check (good, #good, __LINE__)
@@ -60,9 +31,9 @@ check (bool good, const char *what, int line)
   exit (1);
 }
 
-static uint8_t there[64], back[64];
-static const CfImage image = { .format = CF_FORMAT_GRAY8, .width = 8, .height = 8, .plane = { { there, 8 } } };
-static const CfImage copy = { .format = CF_FORMAT_GRAY8, .width = 8, .height = 8, .plane = { { back, 8 } } };
+/* In pinned and in device memory. */
+static CfImage image = { .format = CF_FORMAT_GRAY8, .width = 8, .height = 8, .plane = { { NULL, 8 } } };
+static CfImage copy = { .format = CF_FORMAT_GRAY8, .width = 8, .height = 8, .plane = { { NULL, 8 } } };
 
 /* Queues work that takes that long. */
 static CfCode
@@ -70,9 +41,9 @@ queue (CfStream *stream, uint64_t ns)
 {
   CfCode code;
 
-  rt.work_ns = ns;
+  fake_runtime.copy_ns = ns;
   code = cf_stream_copy (stream, CF_UPLOAD, &copy, &image, NULL, NULL);
-  rt.work_ns = 0;
+  fake_runtime.copy_ns = 0;
   return code;
 }
 
@@ -81,13 +52,13 @@ static uint64_t
 time_of (CfStream *stream, uint64_t ns, uint64_t deadline_ns, CfCode code)
 {
   CfStatus status = { 0 };
-  uint64_t start = rt.now;
+  uint64_t start = fake_runtime.now;
 
   CHECK (queue (stream, ns) == CF_OK);
-  rt.queries = rt.naps = rt.yields = 0;
+  fake_runtime.queries = fake_runtime.naps = fake_runtime.yields = 0;
   CHECK (cf_stream_wait (stream, deadline_ns, NULL, &status) == code);
-  rt.blocked = 0; /* from now on it is known */
-  return rt.now - start;
+  fake.blocked = 0; /* from now on it is known */
+  return fake_runtime.now - start;
 }
 
 /* ---- waits ------------------------------------------------------------------ */
@@ -100,14 +71,14 @@ waits (void)
   uint64_t took;
 
   took = time_of (stream, MS / 5, SECOND, CF_OK);
-  CHECK (took >= MS / 5 && took < MS / 5 + 20000 && rt.queries == 0);
+  CHECK (took >= MS / 5 && took < MS / 5 + 20000 && fake_runtime.queries == 0);
   took = time_of (stream, 9 * MS / 10, SECOND, CF_OK);
-  CHECK (took >= 9 * MS / 10 && took < MS && rt.queries == 0);
+  CHECK (took >= 9 * MS / 10 && took < MS && fake_runtime.queries == 0);
   took = time_of (stream, 9 * MS / 10, SECOND, CF_OK); /* sleeps for half of what the last one took */
-  CHECK (took >= 9 * MS / 10 && took < MS && rt.naps >= 1 && rt.yields < 600);
+  CHECK (took >= 9 * MS / 10 && took < MS && fake_runtime.naps >= 1 && fake_runtime.yields < 600);
   took = time_of (stream, 500 * MS, SECOND, CF_OK);
   CHECK (took >= 500 * MS && took < 501 * MS);
-  CHECK (rt.queries > 100 && rt.queries < 501 && rt.yields < 2000);
+  CHECK (fake_runtime.queries > 100 && fake_runtime.queries < 501 && fake_runtime.yields < 2000);
   took = time_of (stream, 1900 * MS, 2 * SECOND, CF_OK);
   CHECK (took >= 1900 * MS && took < 1901 * MS && cf_gpu_state ().hung == 0);
   CHECK (time_of (stream, 0, SECOND, CF_OK) < MS);
@@ -122,15 +93,15 @@ waits_by_event (void)
   CfEvents *events = cf_events_new (2, NULL);
   uint64_t took;
 
-  rt.write_error = 801;
+  fake_runtime.words = false;
   took = time_of (stream, 3 * MS, SECOND, CF_OK);
-  CHECK (took >= 3 * MS && took < 4 * MS && rt.queries > 0);
+  CHECK (took >= 3 * MS && took < 4 * MS && fake_runtime.queries > 0);
   CHECK (cf_stream_record (stream, events, 0, NULL) == CF_OK && queue (stream, 5 * MS) == CF_OK);
   CHECK (cf_stream_record (stream, events, 1, NULL) == CF_OK &&
       cf_stream_record (stream, events, CF_COMPLETION, NULL) == CF_OK);
   CHECK (cf_events_elapsed_ns (events, 0, 1) == 0);
   CHECK (cf_events_wait (events, SECOND, NULL, NULL) == CF_OK && cf_events_elapsed_ns (events, 0, 1) == 5 * MS);
-  rt.write_error = 0;
+  fake_runtime.words = true;
   cf_events_free (events);
   cf_stream_free (stream);
 }
@@ -148,7 +119,7 @@ try_all (CfStream *stream, CfEvents *events, void *pinned, void *memory)
   CHECK (!cf_gpu_alloc (CF_PINNED, 1, &status) && !cf_stream_new (NULL, &status) && !cf_events_new (1, &status));
   CHECK (!cf_context_new (CF_BACKEND_CUDA, &status) && status.code == CF_TIMEOUT);
   CHECK (queue (stream, 0) == CF_TIMEOUT && cf_stream_wait (stream, SECOND, NULL, &status) == CF_TIMEOUT);
-  CHECK (cf_stream_copy_rows (stream, CF_UPLOAD, &copy, &image, 0, 1, &status) == CF_TIMEOUT);
+  CHECK (cf_stream_copy_planes (stream, CF_UPLOAD, &copy, &image, false, &status) == CF_TIMEOUT);
   CHECK (cf_stream_record (stream, events, 0, &status) == CF_TIMEOUT);
   CHECK (cf_stream_wait_event (stream, events, 0, &status) == CF_TIMEOUT);
   CHECK (cf_stream_record (stream, events, CF_COMPLETION, &status) == CF_TIMEOUT);
@@ -158,7 +129,7 @@ try_all (CfStream *stream, CfEvents *events, void *pinned, void *memory)
   cf_events_free (events);
   cf_stream_free (stream);
   CHECK (cf_gpu_state ().abandoned == abandoned + 4);
-  CHECK (rt.blocked == 0 && rt.wrong == 0);
+  CHECK (fake.blocked == 0 && fake.misuse == 0);
 }
 
 /* A hang on one of two GPUs; it goes on later. */
@@ -171,30 +142,31 @@ hang (void)
   CfStatus status = { 0 };
   uint64_t took;
 
-  rt.device = 1;
+  fake_push (1);
   other = cf_stream_new (NULL, NULL);
-  rt.device = 0;
+  fake_pop ();
   CHECK (cf_cuda_launched ("hanging_kernel", NULL) == CF_OK);
-  took = time_of (stream, RT_NEVER, 2 * SECOND, CF_TIMEOUT);
-  CHECK (took >= 2 * SECOND && took < 2 * SECOND + MS && rt.queries < 2001);
+  took = time_of (stream, FAKE_NEVER, 2 * SECOND, CF_TIMEOUT);
+  CHECK (took >= 2 * SECOND && took < 2 * SECOND + MS && fake_runtime.queries < 2001);
   CHECK (cf_gpu_state ().hung == 1);
   CHECK (cf_cuda_launched ("later_kernel", NULL) == CF_OK);
   CHECK (cf_device_usable (&status) == CF_TIMEOUT && strstr (status.message, "GPU 0 hangs") &&
       strstr (status.message, "last kernel launched: hanging_kernel"));
   CHECK (cf_fail_hung (1, &status) == CF_TIMEOUT && !strstr (status.message, "kernel"));
   try_all (free_one, events, cf_stream_handle (stream), cf_stream_handle (stream));
-  rt.device = 1;
+  fake_push (1);
   CHECK (time_of (other, MS, SECOND, CF_OK) < 2 * MS && cf_gpu_state ().hung == 1);
   cf_stream_free (other);
-  rt.device = -1; /* a thread without a context asks */
-  rt_end (handle);
-  CHECK (cf_gpu_state ().hung == 0 && rt.device == -1);
-  rt.device = 0;
+  fake_pop ();
+  fake_pop (); /* a thread without a context asks */
+  fake_end (handle);
+  CHECK (cf_gpu_state ().hung == 0 && fake.pushed == 0);
+  fake_push (0);
   CHECK (cf_device_usable (&status) == CF_OK);
   cf_events_free (events);
   cf_stream_free (free_one);
   cf_stream_free (stream);
-  CHECK (rt.blocked == 0 && rt.wrong == 0);
+  CHECK (fake.blocked == 0 && fake.misuse == 0);
 }
 
 /* Two streams hang; the GPU is used again when both have ended. */
@@ -212,15 +184,15 @@ two_hangs (void)
     CHECK (cf_events_wait (events[i], SECOND, NULL, NULL) == CF_OK);
   }
   for (int i = 0; i < 2; i++) /* both are queued before one is known to hang */
-    CHECK (
-        queue (stream[i], RT_NEVER) == CF_OK && cf_stream_record (stream[i], events[i], CF_COMPLETION, NULL) == CF_OK);
+    CHECK (queue (stream[i], FAKE_NEVER) == CF_OK &&
+        cf_stream_record (stream[i], events[i], CF_COMPLETION, NULL) == CF_OK);
   for (int i = 0; i < 2; i++)
     CHECK (cf_events_wait (events[i], SECOND, NULL, NULL) == CF_TIMEOUT);
-  rt.blocked = 0;
+  fake.blocked = 0;
   CHECK (cf_gpu_state ().hung == 1);
-  rt_end (cf_stream_handle (stream[1]));
+  fake_end (cf_stream_handle (stream[1]));
   CHECK (cf_gpu_state ().hung == 1 && cf_device_usable (NULL) == CF_TIMEOUT);
-  rt_end (cf_stream_handle (stream[0]));
+  fake_end (cf_stream_handle (stream[0]));
   CHECK (cf_gpu_state ().hung == 0 && cf_device_usable (NULL) == CF_OK);
   for (int i = 0; i < 2; i++) {
     cf_events_free (events[i]);
@@ -236,12 +208,12 @@ hurried (CfStream *stream, uint64_t ns, uint64_t deadline_ns, CfCode code)
   int hurry = 0;
 
   CHECK (queue (stream, ns) == CF_OK);
-  rt.hurry = &hurry;
-  rt.hurry_at = rt.now + 10 * MS;
+  fake_runtime.hurry = &hurry;
+  fake_runtime.hurry_at = fake_runtime.now + 10 * MS;
   CHECK (cf_stream_wait (stream, deadline_ns, &hurry, &status) == code && (code == CF_OK || status.message[0]));
-  rt.hurry = NULL;
-  rt.blocked = 0;
-  return rt.now - rt.hurry_at;
+  fake_runtime.hurry = NULL;
+  fake.blocked = 0;
+  return fake_runtime.now - fake_runtime.hurry_at;
 }
 
 /* A flush or stop leaves work a twentieth of its deadline, and twice the time of the work before. Whether the GPU hangs
@@ -258,22 +230,23 @@ cut_short (void)
   CHECK (hurried (stream, 90 * MS, 2 * SECOND, CF_OK) < 81 * MS && cf_gpu_state ().doubt == 0);
   CHECK (hurried (stream, 250 * MS, 2 * SECOND, CF_OK) < 241 * MS);
   CHECK (time_of (stream, 0, SECOND, CF_OK) < MS);
-  start = rt.now;
+  start = fake_runtime.now;
   CHECK (hurried (stream, 500 * MS, 2 * SECOND, CF_CANCELLED) < 102 * MS);
   CHECK (cf_gpu_state ().hung == 0 && cf_gpu_state ().doubt == 1 && cf_device_usable (NULL) == CF_OK);
   cf_gpu_free (CF_DEVICE, memory);
-  CHECK (cf_gpu_state ().abandoned == abandoned + 1 && rt.blocked == 0);
+  CHECK (cf_gpu_state ().abandoned == abandoned + 1 && fake.blocked == 0);
   more = cf_gpu_alloc (CF_DEVICE, 10, &status);
-  CHECK (more && rt.now - start >= 500 * MS && rt.now - start < 510 * MS && cf_gpu_state ().doubt == 0);
+  CHECK (more && fake_runtime.now - start >= 500 * MS && fake_runtime.now - start < 510 * MS &&
+      cf_gpu_state ().doubt == 0);
   cf_gpu_free (CF_DEVICE, more);
   cf_gpu_free (CF_DEVICE, memory);
   CHECK (cf_gpu_state ().abandoned == abandoned + 1);
-  start = rt.now;
-  CHECK (hurried (stream, RT_NEVER, 2 * SECOND, CF_CANCELLED) < 102 * MS && cf_gpu_state ().hung == 0);
+  start = fake_runtime.now;
+  CHECK (hurried (stream, FAKE_NEVER, 2 * SECOND, CF_CANCELLED) < 102 * MS && cf_gpu_state ().hung == 0);
   CHECK (!cf_gpu_alloc (CF_DEVICE, 10, &status) && status.code == CF_TIMEOUT && strstr (status.message, "hangs"));
-  CHECK (rt.now - start >= 2 * SECOND && rt.now - start < 2010 * MS);
-  CHECK (cf_gpu_state ().hung == 1 && cf_gpu_state ().doubt == 0 && rt.blocked == 0);
-  rt_end (cf_stream_handle (stream));
+  CHECK (fake_runtime.now - start >= 2 * SECOND && fake_runtime.now - start < 2010 * MS);
+  CHECK (cf_gpu_state ().hung == 1 && cf_gpu_state ().doubt == 0 && fake.blocked == 0);
+  fake_end (cf_stream_handle (stream));
   CHECK (cf_gpu_state ().hung == 0);
   cf_stream_free (stream);
 }
@@ -286,16 +259,16 @@ clearing (void)
   void *memory;
   uint64_t start;
 
-  rt.work_ns = 3 * MS;
+  fake_runtime.copy_ns = 3 * MS;
   memory = cf_gpu_alloc (CF_DEVICE, 10, &status);
-  CHECK (memory && ((char *) memory)[9] == 0 && rt.live == 1);
+  CHECK (memory && ((char *) memory)[9] == 0 && fake.live == 1);
   cf_gpu_free (CF_DEVICE, memory);
-  start = rt.now;
-  rt.work_ns = RT_NEVER;
+  start = fake_runtime.now;
+  fake_runtime.copy_ns = FAKE_NEVER;
   CHECK (!cf_gpu_alloc (CF_DEVICE, 10, &status) && status.code == CF_TIMEOUT && cf_gpu_state ().hung == 1);
-  CHECK (rt.now - start >= 10 * SECOND && rt.now - start < 11 * SECOND && rt.live == 3);
-  rt.work_ns = 0;
-  rt.blocked = 0;
+  CHECK (fake_runtime.now - start >= 10 * SECOND && fake_runtime.now - start < 11 * SECOND && fake.live == 3);
+  fake_runtime.copy_ns = 0;
+  fake.blocked = 0;
 }
 
 /* More streams hang than the list holds: the GPU is not used again, on whatever device. */
@@ -305,7 +278,7 @@ many_hangs (void)
   static char handles[1000];
 
   for (int i = 0; i < 1000; i++)
-    cf_device_hangs (&handles[i], NULL, 0);
+    cf_cuda_hangs (&handles[i], NULL, 0);
   CHECK (cf_gpu_state ().hung == UINT64_MAX && cf_device_usable (NULL) == CF_TIMEOUT);
 }
 
@@ -317,13 +290,13 @@ unknown_error (void)
   CfStatus status = { 0 };
 
   CHECK (queue (stream, 5 * MS) == CF_OK);
-  rt.query_error = 999;
+  fake_runtime.query_error = 999;
   CHECK (cf_stream_wait (stream, SECOND, NULL, &status) == CF_TIMEOUT && status.cuda == 999);
   CHECK (strstr (status.message, "unknown error of the driver"));
   CHECK (cf_gpu_state ().hung == 1 && !cf_gpu_lost ());
-  rt.query_error = 0;
+  fake_runtime.query_error = 0;
   CHECK (cf_gpu_state ().hung == 1);
-  rt_pass (5 * MS);
+  fake_pass (5 * MS);
   CHECK (cf_gpu_state ().hung == 0);
   cf_stream_free (stream);
 }
@@ -357,21 +330,19 @@ absent (void)
 {
   CfStatus status = { 0 };
 
-  rt.driver = 0;
+  fake_runtime.driver = 0;
   CHECK (cf_gpu_count (&status) == 0 && status.code == CF_NO_GPU && strstr (status.message, "no NVIDIA driver"));
-  rt.driver = 12010;
-  rt.count_error = 35;
+  fake_runtime.driver = 12010;
+  fake_fail_next (FAKE_COUNT, 35, false);
   CHECK (cf_gpu_count (&status) == 0 && strstr (status.message, "supports CUDA 12.1; this build needs 13.0"));
-  rt.driver = 13000;
-  rt.count_error = 100;
+  fake_runtime.driver = 13000;
+  fake_fail_next (FAKE_COUNT, 100, false);
   CHECK (cf_gpu_count (&status) == 0 && strstr (status.message, "finds no GPU") && status.cuda == 0);
-  rt.count_error = 802;
+  fake_fail_next (FAKE_COUNT, 802, false);
   CHECK (cf_gpu_count (&status) == 0 && strstr (status.message, "Fabric Manager") && status.cuda == 802);
-  rt.count_error = 0;
   CHECK (cf_gpu_count (&status) == 2 && !cf_gpu_lost ());
-  rt.malloc_error = 2;
+  fake_fail_next (FAKE_DEVICE_ALLOC, 2, false);
   CHECK (!cf_gpu_alloc (CF_DEVICE, 10, &status) && status.code == CF_NO_MEMORY);
-  rt.malloc_error = 0;
 }
 
 /* A sticky error in a wait, for good: in a process of its own. What fails later says this error, too: the operation,
@@ -384,20 +355,20 @@ sticky (int error)
   void *memory = cf_gpu_alloc (CF_DEVICE, 10, NULL);
   CfStatus status = { 0 }, later = { 0 };
   char words[40];
-  unsigned live;
+  int live;
 
   CHECK (cf_cuda_launched ("failing_kernel", NULL) == CF_OK && queue (stream, 5 * MS) == CF_OK);
   CHECK (cf_stream_record (stream, events, CF_COMPLETION, NULL) == CF_OK);
   CHECK (cf_cuda_launched ("later_kernel", NULL) == CF_OK);
-  rt.query_error = error;
+  fake_runtime.query_error = error;
   CHECK (cf_events_wait (events, SECOND, NULL, &status) == CF_GPU_LOST && cf_gpu_lost () && cf_gpu_state ().hung == 0);
   snprintf (words, sizeof words, "(CUDA error %d), cudaErrorOfThisNumber", error);
   CHECK (status.cuda == error && strstr (status.message, "must restart: waiting for the GPU: ") &&
       strstr (status.message, words) && strstr (status.message, ", GPU 0, last kernel launched: failing_kernel"));
   CHECK (cf_cuda_check (716, "copying", &later) == CF_GPU_LOST && later.cuda == 716);
   CHECK (strcmp (later.message, status.message) == 0);
-  live = rt.live;
-  CHECK (rt.now < 3 * MS); /* found by a query, long before the deadline */
+  live = fake.live;
+  CHECK (fake_runtime.now < 3 * MS); /* found by a query, long before the deadline */
   cf_gpu_free (CF_DEVICE, memory);
   CHECK (!cf_gpu_alloc (CF_PINNED, 10, &later) && later.code == CF_GPU_LOST);
   CHECK (strcmp (later.message, status.message) == 0);
@@ -405,7 +376,7 @@ sticky (int error)
   CHECK (strcmp (later.message, status.message) == 0);
   cf_events_free (events);
   cf_stream_free (stream);
-  CHECK (rt.live == live); /* nothing was freed */
+  CHECK (fake.live == live); /* nothing was freed */
 }
 
 static void *
@@ -459,18 +430,18 @@ blend_map (CfPlan *plan, CfStream *stream, uint8_t strength)
   const CfVideo video = { CF_FORMAT_GRAY8, 8, 8, false };
   const CfTraits traits = { 0 };
   uint8_t mask[64];
-  const uint64_t start = rt.now;
+  const uint64_t start = fake_runtime.now;
   CfStatus status = { 0 };
   CfArea *area;
 
   memset (mask, strength, sizeof mask);
   area = cf_area_new (&video, &traits, &(CfAreaSpec) { .mask = mask }, &status);
-  rt.work_ns = 5 * MS;
+  fake_runtime.copy_ns = 5 * MS;
   CHECK (cf_device_blend (plan, stream, &(CfFrame) { &image, &copy, area, &copy, NULL }, &status) == CF_OK);
-  rt.work_ns = 0;
-  CHECK (blended == plan->map && memcmp (blended, mask, sizeof mask) == 0);
+  fake_runtime.copy_ns = 0;
+  CHECK (plan->map && plan->map_number == area->map->number);
   cf_area_unref (area);
-  return rt.now - start;
+  return fake_runtime.now - start;
 }
 
 /* Maps are uploaded from two buffers, which are allocated once; each is written again when it has been read. */
@@ -484,12 +455,13 @@ maps (void)
   CHECK (blend_map (plan, stream, 1) < 6 * MS && blend_map (plan, stream, 2) < MS); /* the first clears memory, too */
   allocations = cf_gpu_state ().allocations;
   CHECK (blend_map (plan, stream, 3) > 4 * MS && blend_map (plan, stream, 4) > 4 * MS);
-  rt_pass (20 * MS);
+  fake_pass (20 * MS);
   for (int i = 5; i < 15; i++) {
     CHECK (blend_map (plan, stream, (uint8_t) i) < MS);
-    rt_pass (10 * MS);
+    fake_pass (10 * MS);
   }
   CHECK (cf_gpu_state ().allocations == allocations);
+  CHECK (cf_stream_wait (stream, SECOND, NULL, NULL) == CF_OK && *(uint8_t *) plan->map == 14);
   cf_gpu_free (CF_DEVICE, plan->map);
   for (int i = 0; i < 2; i++) {
     cf_events_free (plan->pinned_map[i].uploaded);
@@ -533,13 +505,15 @@ kernels (void)
 
     CHECK (code == (rows[i].runs ? CF_OK : CF_UNSUPPORTED) && (rows[i].runs || strstr (status.message, "this GPU")));
   }
-  CHECK (strcmp (cf_gpu_state ().archs, CF_ARCHS) == 0);
-  rt.major = 8;
+  CHECK (strcmp (cf_gpu_state ().archs, FAKE_ARCHS) == 0);
+  fake_infos[0].major = 7;
+  fake_infos[0].minor = 5;
   CHECK (!cf_context_new (CF_BACKEND_CUDA, &status) && status.code == CF_UNSUPPORTED && status.cuda == 0);
   CHECK (strcmp (status.message,
-             "fake has compute capability 8.0, and this build's kernels are for 75,86; build with "
-             "-Dcuda-archs=80,75,86") == 0);
-  rt.major = 9;
+             "fake has compute capability 7.5, and this build's kernels are for " FAKE_ARCHS
+             "; build with -Dcuda-archs=75," FAKE_ARCHS) == 0);
+  fake_infos[0].major = 9;
+  fake_infos[0].minor = 0;
 }
 
 int
@@ -548,7 +522,16 @@ main (void)
   static const int lost[] = { 214, 220, 700, 709, 719 };
 
   setvbuf (stdout, NULL, _IOLBF, 0);
-  cf_device_install (&cf_device_cuda);
+  fake_devices = 2;
+  for (int i = 0; i < 2; i++) {
+    fake_infos[i] = (CfGpuInfo) { "fake", .major = 9, .clock_khz = 13, .pci_domain = 0x10000, .pci_bus = 0xc1 + i };
+    fake_infos[i].pci_slot = 2;
+    memset (fake_infos[i].uuid, 0xa0 + i, sizeof fake_infos[i].uuid);
+  }
+  fake_runtime.words = true;
+  fake_push (0);
+  image.plane[0].data = cf_gpu_alloc (CF_PINNED, 64, NULL);
+  copy.plane[0].data = cf_gpu_alloc (CF_DEVICE, 64, NULL);
   /* Before CUDA is used: it cannot be after a fork. */
   for (size_t i = 0; i < sizeof lost / sizeof lost[0]; i++)
     in_process (sticky, lost[i]);
@@ -564,7 +547,9 @@ main (void)
   unknown_error ();
   cut_short ();
   maps ();
-  CHECK (rt.live == 0 && rt.blocked == 0 && rt.wrong == 0);
+  cf_gpu_free (CF_PINNED, image.plane[0].data);
+  cf_gpu_free (CF_DEVICE, copy.plane[0].data);
+  CHECK (fake.live == 0 && fake.blocked == 0 && fake.misuse == 0);
   clearing ();
   many_hangs ();
   printf ("%d passed, 0 failed, 0 skipped\n", passed);

@@ -348,8 +348,9 @@ judge (const Setup *setup, const Result *r, const Result *clean, int call, FakeK
     if (r->frames_fallback > MOST_FAILURES && !setup->in_flight)
       return "a GPU that fails all the time is not given up";
     /* After a failed wait it is not known whether the work ever ends: that GPU is given up. */
-    if (!for_good && !at_start && kind != FAKE_WAIT && strcmp (setup->depth, setup->segment ? "0" : "1") == 0 &&
-        kind >= FAKE_EVENT && (code == 2 || code == 999) && (r->frames_gpu != FRAMES - 1 || r->frames_fallback != 1))
+    if (!for_good && !at_start && kind != FAKE_WAIT && !(kind == FAKE_SIGNAL && fake.hung) &&
+        strcmp (setup->depth, setup->segment ? "0" : "1") == 0 && kind >= FAKE_EVENT && (code == 2 || code == 999) &&
+        (r->frames_gpu != FRAMES - 1 || r->frames_fallback != 1))
       return "the GPU was not tried again on the next frame";
   } else if (r->warnings) {
     return "a warning instead of an error";

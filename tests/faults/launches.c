@@ -5,7 +5,7 @@
  * than the one that the tests run on: every setting of kernelcheck in every format, with every variant. No launch may
  * ask for more shared memory than the GPU or the kernel's limit allows, and none may take a kernel without a body. */
 #include "check/kernelcheck.h"
-#include "cudart-fake.h"
+#include "fake.h"
 
 #include <cuda_runtime_api.h>
 #include <stdio.h>
@@ -126,7 +126,7 @@ cudaFuncSetAttribute (const void *function, enum cudaFuncAttribute which, int va
 
   if (which != cudaFuncAttributeMaxDynamicSharedMemorySize)
     return cudaSuccess;
-  if (value < 0 || value + static_shared (k) > rt.shared)
+  if (value < 0 || value + static_shared (k) > fake_runtime.shared)
     return cudaErrorInvalidValue;
   k->limit = MAX (value, DEFAULT_LIMIT);
   return cudaSuccess;
@@ -266,6 +266,7 @@ filter (const Case *c, CfPlan *plan)
       result (c, plan, false, status.message);
     else
       result (c, plan, launches > before && !*wrong, *wrong ? wrong : "nothing was launched");
+    fake_settle ();
   }
 }
 
@@ -337,9 +338,9 @@ main (void)
 
   for (int m = 0; m < 2; m++)
     memory[m] = g_malloc0 (16 << 20);
-  rt.major = 99; /* whatever the kernels were compiled for, its driver would compile their PTX */
+  fake_infos[0].major = 99; /* whatever the kernels were compiled for, its driver would compile their PTX */
   for (gpu = 0; gpu < G_N_ELEMENTS (gpus); gpu++) {
-    rt.shared = gpus[gpu].shared;
+    fake_runtime.shared = gpus[gpu].shared;
     for (g_hash_table_iter_init (&i, kernels); g_hash_table_iter_next (&i, NULL, &k);)
       ((Kernel *) k)->limit = DEFAULT_LIMIT;
     run.gpu = cf_context_new (CF_BACKEND_CUDA, &status);

@@ -9,6 +9,10 @@
 
 CF_BEGIN_DECLS
 
+/* Fills a status with the code and the sentence for an error number of the CUDA runtime or driver, which share their
+ * numbers, and returns the code. `what`: the operation that failed; `name`: CUDA's own description, for an error that
+ * has no sentence here. */
+CfCode cf_cuda_fail (int error, const char *what, const char *name, CfStatus *status);
 /* Returns CF_OK for 0 (cudaSuccess). Converts any other cudaError_t to a status, whose message begins with `what`, the
  * operation that failed. The first sticky error of the process is kept for cf_gpu_lost and cf_fail_lost. */
 CfCode cf_cuda_check (int error, const char *what, CfStatus *status);
@@ -19,6 +23,25 @@ CfCode cf_cuda_check_after (const char *kernel, int error, const char *what, CfS
 CfCode cf_cuda_launched (const char *kernel, CfStatus *status);
 /* Returns the last kernel that this thread has launched, NULL before the first. */
 const char *cf_cuda_last_kernel (void);
+/* Returns whether the process was forked from one that used CUDA. */
+bool cf_cuda_forked (void);
+/* Returns CF_NO_GPU in such a process. In another one notes its forks from now on, and returns CF_OK. */
+CfCode cf_cuda_watch_forks (CfStatus *status);
+/* Returns the time of a clock that only goes on. */
+uint64_t cf_cuda_now_ns (void);
+
+/* Records that the work of a stream of the current context (a cudaStream_t) did not end before its deadline, or that
+ * this is not known. `kernel`: the last one launched before, a string that stays; NULL: not known. `left_ns`: the
+ * deadline is only so far away, and the GPU hangs from then on. */
+void cf_cuda_hangs (void *stream, const char *kernel, uint64_t left_ns);
+/* As cf_device_usable, but first waits while it is in doubt whether the GPU hangs. */
+CfCode cf_cuda_may_allocate (CfStatus *status);
+/* Returns whether there is an object and it may be freed: not while the GPU hangs or may hang. One that stays is
+ * counted. */
+bool cf_cuda_may_free (const void *object);
+/* Sets hung, doubt and abandoned. */
+void cf_cuda_state_of_hangs (CfGpuState *state);
+
 /* Returns a function of the driver, as of CUDA 12.0; NULL where there is none of that name. */
 void *cf_cuda_entry (const char *name);
 /* Clears new device memory, and waits for that. CF_TIMEOUT: the memory must not be freed. */
@@ -26,27 +49,13 @@ CfCode cf_cuda_clear (void *memory, size_t size, CfStatus *status);
 /* Returns the cudaStream_t of a stream. */
 void *cf_stream_handle (const CfStream *stream);
 
-/* The table's functions for streams and events (core/gpu/stream.c). */
-CfStream *cf_cuda_stream_new (void *handle, CfStatus *status);
-void cf_cuda_stream_free (CfStream *stream);
-CfCode cf_cuda_stream_copy (CfStream *stream, CfDirection direction, const CfImage *to, const CfImage *from, bool whole,
-    CfStatus *status);
-CfCode cf_cuda_stream_wait (CfStream *stream, uint64_t deadline_ns, const int *hurry, CfStatus *status);
-CfCode cf_cuda_stream_record (CfStream *stream, CfEvents *events, unsigned i, CfStatus *status);
-CfCode cf_cuda_stream_wait_event (CfStream *stream, const CfEvents *events, unsigned i, CfStatus *status);
-CfCode cf_cuda_stream_signal (CfStream *stream, CfEvents *events, CfStatus *status);
-CfEvents *cf_cuda_events_new (unsigned n, CfStatus *status);
-void cf_cuda_events_free (CfEvents *events);
-CfCode cf_cuda_events_wait (CfEvents *events, uint64_t deadline_ns, const int *hurry, CfStatus *status);
-uint64_t cf_cuda_events_elapsed_ns (const CfEvents *events, unsigned from, unsigned to);
-
-/* The table's function for rectangles (core/gpu/pieces.cu). */
+/* The kernels of cf_stream_copy_pieces (core/gpu/pieces.cu). */
 CfCode cf_cuda_copy_pieces (CfStream *stream, CfDirection direction, const CfImage *to, const CfImage *from,
     bool interlaced, const CfPiece *piece, unsigned n, CfStatus *status);
-/* For areas (core/gpu/blend.cu). */
+/* The kernel of cf_device_blend (core/gpu/blend.cu). `map`: a copy of the area's map; NULL: it has none. */
 CfCode cf_cuda_blend (CfStream *stream, const CfArea *area, const void *map, const CfImage *in, const CfImage *filtered,
     const CfImage *out, CfStatus *status);
-/* And for packed formats (core/gpu/repack.cu). */
+/* The kernel of cf_device_repack (core/gpu/repack.cu). */
 CfCode
 cf_cuda_repack (CfStream *stream, const CfImage *from, const CfImage *alpha, const CfImage *to, CfStatus *status);
 

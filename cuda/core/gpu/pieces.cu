@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * core/gpu/pieces.cu: copies of rectangles of an image (CfDevice.copy_pieces), all of them and all planes in one
+ * core/gpu/pieces.cu: copies of rectangles of an image (cf_stream_copy_pieces), all of them and all planes in one
  * launch: a copy by the driver for each would take longer than the bytes do. Pinned memory of the host is read and
  * written where it lies. */
 #include "core/gpu/launch.cuh"

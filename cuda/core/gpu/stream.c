@@ -3,13 +3,14 @@
  *
  * core/gpu/stream.c: CUDA streams and events: copies, the order among streams, and how the host waits for the end of
  * work. */
-#include "core/device.h"
+#include "core/area.h"
 #include "cuda.h"
 
 #include <cuda_runtime_api.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 /* A completion word, with which the host waits for the end of queued work: the GPU writes the next number to a word of
@@ -41,15 +42,6 @@ struct CfEvents {
   unsigned n;
   Event event[];
 };
-
-static uint64_t
-now_ns (void)
-{
-  struct timespec t;
-
-  clock_gettime (CLOCK_MONOTONIC, &t);
-  return (uint64_t) t.tv_sec * 1000000000u + (uint64_t) t.tv_nsec;
-}
 
 /* ---- completion words ---------------------------------------------------- */
 
@@ -134,7 +126,7 @@ sleep_ns (uint64_t ns)
 static CfCode
 give_up (const Completion *c, uint64_t deadline_ns, uint64_t left_ns, CfStatus *status)
 {
-  cf_device_hangs (c->stream, c->kernel, left_ns);
+  cf_cuda_hangs (c->stream, c->kernel, left_ns);
   if (left_ns)
     return cf_fail (status, CF_CANCELLED, "the GPU did not finish a frame before a flush or stop ended the wait");
   return cf_fail (status, CF_TIMEOUT, "the GPU did not finish a frame in %.1f s%s%s", (double) deadline_ns / 1e9,
@@ -150,7 +142,7 @@ fail_wait (const Completion *c, int error, CfStatus *status)
 
   if (code == CF_GPU_LOST)
     return code;
-  cf_device_hangs (c->stream, c->kernel, 0);
+  cf_cuda_hangs (c->stream, c->kernel, 0);
   if (status)
     status->code = CF_TIMEOUT;
   return CF_TIMEOUT;
@@ -166,7 +158,7 @@ wait_for (Completion *c, int first, uint64_t deadline_ns, const int *hurry, CfSt
 {
   const uint64_t ask_ns = 1000000, most_eager_ns = 1000000, margin_ns = 50000;
   const uint64_t hurried_ns = deadline_ns / 20 + 2 * c->took;
-  uint64_t start = now_ns (), asked = start, now = start, end = start + deadline_ns;
+  uint64_t start = cf_cuda_now_ns (), asked = start, now = start, end = start + deadline_ns;
   uint64_t eager_ns = c->took > most_eager_ns ? 0 : c->took * 5 / 4;
 
   if (eager_ns < 300000)
@@ -178,14 +170,14 @@ wait_for (Completion *c, int first, uint64_t deadline_ns, const int *hurry, CfSt
     int error = first != cudaSuccess ? first : look (c, ask);
 
     if (error == cudaSuccess) {
-      c->took = now_ns () - start;
+      c->took = cf_cuda_now_ns () - start;
       return CF_OK;
     }
     if (error != cudaErrorNotReady)
       return fail_wait (c, error, status);
     if (ask)
       asked = now;
-    now = now_ns ();
+    now = cf_cuda_now_ns ();
     if (hurry && __atomic_load_n (hurry, __ATOMIC_ACQUIRE)) {
       hurry = NULL;
       end = end < now + hurried_ns ? end : now + hurried_ns;
@@ -202,11 +194,14 @@ wait_for (Completion *c, int first, uint64_t deadline_ns, const int *hurry, CfSt
 /* ---- streams ------------------------------------------------------------ */
 
 CfStream *
-cf_cuda_stream_new (void *handle, CfStatus *status)
+cf_stream_new (void *handle, CfStatus *status)
 {
-  CfStream *stream = calloc (1, sizeof *stream);
+  CfStream *stream;
   CfCode code = CF_OK;
 
+  if (cf_device_usable (status) != CF_OK)
+    return NULL;
+  stream = calloc (1, sizeof *stream);
   if (!stream) {
     cf_fail (status, CF_NO_MEMORY, "out of memory");
     return NULL;
@@ -224,8 +219,10 @@ cf_cuda_stream_new (void *handle, CfStatus *status)
 }
 
 void
-cf_cuda_stream_free (CfStream *stream)
+cf_stream_free (CfStream *stream)
 {
+  if (!cf_cuda_may_free (stream))
+    return;
   clear_completion (&stream->completion);
   if (stream->handle && !stream->borrowed && !cf_gpu_lost ())
     cf_cuda_check (cudaStreamDestroy (stream->handle), "freeing a CUDA stream", NULL);
@@ -291,7 +288,7 @@ copy_planes (CfStream *stream, const CfImage *to, const CfImage *from, enum cuda
 }
 
 CfCode
-cf_cuda_stream_copy (CfStream *stream, CfDirection direction, const CfImage *to, const CfImage *from, bool whole,
+cf_stream_copy_planes (CfStream *stream, CfDirection direction, const CfImage *to, const CfImage *from, bool whole,
     CfStatus *status)
 {
   static const enum cudaMemcpyKind kinds[] = { [CF_UPLOAD] = cudaMemcpyHostToDevice,
@@ -302,8 +299,11 @@ cf_cuda_stream_copy (CfStream *stream, CfDirection direction, const CfImage *to,
     [CF_ON_DEVICE] = "copying a frame" };
   const enum cudaMemcpyKind kind = kinds[direction];
   const char *what = names[direction];
-  size_t extent = whole ? common_extent (to, from) : 0;
+  const size_t extent = whole ? common_extent (to, from) : 0;
+  const CfCode code = cf_device_usable (status);
 
+  if (code != CF_OK)
+    return code;
   if (extent)
     return cf_cuda_check (cudaMemcpyAsync (to->plane[0].data, from->plane[0].data, extent, kind, stream->handle), what,
         status);
@@ -311,10 +311,14 @@ cf_cuda_stream_copy (CfStream *stream, CfDirection direction, const CfImage *to,
 }
 
 CfCode
-cf_cuda_stream_wait (CfStream *stream, uint64_t deadline_ns, const int *hurry, CfStatus *status)
+cf_stream_wait (CfStream *stream, uint64_t deadline_ns, const int *hurry, CfStatus *status)
 {
-  int error = signal_completion (&stream->completion, stream->handle);
+  const CfCode code = cf_device_usable (status);
+  int error;
 
+  if (code != CF_OK)
+    return code;
+  error = signal_completion (&stream->completion, stream->handle);
   return wait_for (&stream->completion, error, deadline_ns, hurry, status);
 }
 
@@ -333,21 +337,25 @@ cf_cuda_clear (void *memory, size_t size, CfStatus *status)
   code = cf_cuda_check (cudaMemsetAsync (memory, 0, size, c.stream), "clearing device memory", status);
   if (code == CF_OK)
     code = wait_for (&c, signal_by_event (&c), deadline_ns, NULL, status);
-  if (code == CF_TIMEOUT || cf_gpu_lost ())
+  if (code == CF_TIMEOUT)
     return code;
   clear_completion (&c);
-  cf_cuda_check (cudaStreamDestroy (c.stream), "freeing a CUDA stream", NULL);
+  if (!cf_gpu_lost ())
+    cf_cuda_check (cudaStreamDestroy (c.stream), "freeing a CUDA stream", NULL);
   return code;
 }
 
 /* ---- events ------------------------------------------------------------- */
 
 CfEvents *
-cf_cuda_events_new (unsigned n, CfStatus *status)
+cf_events_new (unsigned n, CfStatus *status)
 {
-  CfEvents *events = calloc (1, sizeof *events + n * sizeof events->event[0]);
+  CfEvents *events;
   CfCode code = CF_OK;
 
+  if (cf_device_usable (status) != CF_OK)
+    return NULL;
+  events = calloc (1, sizeof *events + n * sizeof events->event[0]);
   if (!events) {
     cf_fail (status, CF_NO_MEMORY, "out of memory");
     return NULL;
@@ -356,15 +364,17 @@ cf_cuda_events_new (unsigned n, CfStatus *status)
   for (unsigned i = 0; code == CF_OK && i < n; i++)
     code = cf_cuda_check (cudaEventCreate (&events->event[i].event), "making a CUDA event", status);
   if (code != CF_OK) {
-    cf_cuda_events_free (events);
+    cf_events_free (events);
     return NULL;
   }
   return events;
 }
 
 void
-cf_cuda_events_free (CfEvents *events)
+cf_events_free (CfEvents *events)
 {
+  if (!cf_cuda_may_free (events))
+    return;
   for (unsigned i = 0; i < events->n; i++)
     if (events->event[i].event && !cf_gpu_lost ())
       cf_cuda_check (cudaEventDestroy (events->event[i].event), "freeing a CUDA event", NULL);
@@ -373,43 +383,122 @@ cf_cuda_events_free (CfEvents *events)
 }
 
 CfCode
-cf_cuda_stream_record (CfStream *stream, CfEvents *events, unsigned i, CfStatus *status)
+cf_stream_record (CfStream *stream, CfEvents *events, unsigned i, CfStatus *status)
 {
+  const CfCode code = cf_device_usable (status);
+
+  if (code != CF_OK)
+    return code;
+  if (i == CF_COMPLETION)
+    return cf_cuda_check (signal_completion (&events->completion, stream->handle), "signalling a frame's end", status);
   events->event[i].stream = stream->handle;
   return cf_cuda_check (cudaEventRecord (events->event[i].event, stream->handle), "recording a CUDA event", status);
 }
 
 CfCode
-cf_cuda_stream_wait_event (CfStream *stream, const CfEvents *events, unsigned i, CfStatus *status)
+cf_stream_wait_event (CfStream *stream, const CfEvents *events, unsigned i, CfStatus *status)
 {
+  const CfCode code = cf_device_usable (status);
   const Event *e = &events->event[i];
 
-  if (!e->stream || e->stream == stream->handle)
-    return CF_OK;
+  if (code != CF_OK || !e->stream || e->stream == stream->handle)
+    return code;
   return cf_cuda_check (cudaStreamWaitEvent (stream->handle, e->event, 0), "ordering two CUDA streams", status);
 }
 
+/* Only looks, so that it may wait while another stream hangs. */
 CfCode
-cf_cuda_stream_signal (CfStream *stream, CfEvents *events, CfStatus *status)
-{
-  return cf_cuda_check (signal_completion (&events->completion, stream->handle), "signalling a frame's end", status);
-}
-
-CfCode
-cf_cuda_events_wait (CfEvents *events, uint64_t deadline_ns, const int *hurry, CfStatus *status)
+cf_events_wait (CfEvents *events, uint64_t deadline_ns, const int *hurry, CfStatus *status)
 {
   return wait_for (&events->completion, cudaSuccess, deadline_ns, hurry, status);
 }
 
 uint64_t
-cf_cuda_events_elapsed_ns (const CfEvents *events, unsigned from, unsigned to)
+cf_events_elapsed_ns (const CfEvents *events, unsigned from, unsigned to)
 {
   const Event *a = &events->event[from], *b = &events->event[to];
   float ms = 0;
 
+  if (cf_device_usable (NULL) != CF_OK)
+    return 0;
   if (!a->stream || !b->stream || cudaEventElapsedTime (&ms, a->event, b->event) != cudaSuccess) {
     (void) cudaGetLastError ();
     return 0;
   }
   return (uint64_t) (ms * 1e6f);
+}
+
+/* ---- kernels of the core ------------------------------------------------- */
+
+CfCode
+cf_stream_copy_pieces (CfStream *stream, CfDirection direction, const CfImage *to, const CfImage *from, bool interlaced,
+    const CfPiece *piece, unsigned n, CfStatus *status)
+{
+  const CfCode code = cf_device_usable (status);
+
+  return code == CF_OK && n > 0 ? cf_cuda_copy_pieces (stream, direction, to, from, interlaced, piece, n, status)
+                                : code;
+}
+
+CfCode
+cf_device_repack (CfStream *stream, const CfImage *from, const CfImage *alpha, const CfImage *to, CfStatus *status)
+{
+  const CfCode code = cf_device_usable (status);
+
+  return code == CF_OK ? cf_cuda_repack (stream, from, alpha, to, status) : code;
+}
+
+/* Provides the buffer of the next map, which the GPU has read. */
+static CfCode
+provide_map (CfPlan *plan, size_t size, const int *hurry, CfStatus *status)
+{
+  const uint64_t deadline_ns = UINT64_C (2000000000);
+  const unsigned i = plan->next_map;
+
+  if (!plan->map && !(plan->map = cf_gpu_alloc (CF_DEVICE, size, status)))
+    return status->code;
+  if (!plan->pinned_map[i].memory && !(plan->pinned_map[i].memory = cf_gpu_alloc (CF_PINNED, size, status)))
+    return status->code;
+  if (!plan->pinned_map[i].uploaded && !(plan->pinned_map[i].uploaded = cf_events_new (0, status)))
+    return status->code;
+  return plan->pinned_map[i].queued ? cf_events_wait (plan->pinned_map[i].uploaded, deadline_ns, hurry, status) : CF_OK;
+}
+
+static CfCode
+upload_map (CfPlan *plan, CfStream *stream, const CfArea *area, const int *hurry, CfStatus *status)
+{
+  const size_t size = (size_t) area->width * (size_t) area->height;
+  CfImage to = { .format = CF_FORMAT_GRAY8, .width = area->width, .height = area->height }, from = to;
+  const unsigned i = plan->next_map;
+  CfCode code = provide_map (plan, size, hurry, status);
+
+  if (code != CF_OK)
+    return code;
+  memcpy (plan->pinned_map[i].memory, area->map->strength, size);
+  to.plane[0].data = plan->map;
+  from.plane[0].data = plan->pinned_map[i].memory;
+  to.plane[0].pitch = from.plane[0].pitch = (size_t) area->width;
+  plan->map_number = 0;
+  code = cf_stream_copy_planes (stream, CF_UPLOAD, &to, &from, true, status);
+  if (code == CF_OK)
+    code = cf_stream_record (stream, plan->pinned_map[i].uploaded, CF_COMPLETION, status);
+  if (code != CF_OK)
+    return code;
+  plan->pinned_map[i].queued = true;
+  plan->next_map = 1 - i;
+  plan->map_number = area->map->number;
+  return CF_OK;
+}
+
+CfCode
+cf_device_blend (CfPlan *plan, CfStream *stream, const CfFrame *frame, CfStatus *status)
+{
+  const CfArea *area = frame->area;
+  CfCode code = cf_device_usable (status);
+
+  if (code == CF_OK && area->map && area->map->number != plan->map_number)
+    code = upload_map (plan, stream, area, frame->hurry, status);
+  return code == CF_OK
+      ? cf_cuda_blend (stream, area, area->map ? plan->map : NULL, frame->in, frame->scratch, frame->out, status)
+      : code;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * cuda_runtime_api.h: what cuda/core/gpu/device.c and stream.c use of the CUDA runtime, with its names and numbers.
+ * cuda_runtime_api.h: what the C files of cuda/core/gpu/ use of the CUDA runtime, with its names and numbers.
  * cudart-fake.c implements it. */
 #ifndef FAKE_CUDA_RUNTIME_API_H
 #define FAKE_CUDA_RUNTIME_API_H
