@@ -3,8 +3,6 @@
  *
  * encode.c: the branch of a camera's pipeline that makes H.264. Frames that the encoder has no time for are dropped
  * there, and only there. No encoder reorders frames, so that PTS and DTS are the same. */
-#include "encode.h"
-
 #include "elements.h"
 #include "pipeline-private.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * pipeline-private.h: what the files that make a pipeline share. */
+ * pipeline-private.h: the pipeline as pipeline.c, source.c, encode.c and snapshot.c share it. */
 #ifndef PIPELINES_WATCH_PIPELINE_PRIVATE_H
 #define PIPELINES_WATCH_PIPELINE_PRIVATE_H
 
@@ -65,28 +65,26 @@ struct Pipeline {
   _Atomic int wants_shot;
 };
 
+/* pipeline.c: adds an element. Returns NULL with a sentence if there is no such element. */
+GstElement *pipeline_add (Pipeline *pipeline, const char *factory, const char *name, GString *wrong);
+void pipeline_add_probe (GstElement *element, const char *pad_name, GstPadProbeType type, GstPadProbeCallback probe,
+    gpointer data);
+/* Counts what the queue drops. */
+void pipeline_count_queue (PipelineQueue *queue);
+
+/* source.c: what stands before the filter. It goes on behind `last`, and the source is linked to it. */
+gboolean source_add_head (Pipeline *pipeline, GstElement **last, GString *wrong);
+gboolean source_add (Pipeline *pipeline, GString *wrong);
+
+/* encode.c: adds the branch that makes H.264 behind the tee. Where that cannot be, says why in `note`: the camera goes
+ * on without. */
+void pipeline_add_encoder (Pipeline *pipeline, const PipelinePlan *plan, GstElement *tee, GString *note);
 /* Prepares the branch for frames of this size. Returns why they cannot be encoded (free it), or NULL. */
 char *pipeline_fit_encoder (Pipeline *pipeline, int width, int height);
 /* Has the encoder give what it holds back, and waits for that, half a second at most. */
 void pipeline_drain_encoder (Pipeline *pipeline);
-/* A probe of the line's first pad. */
-GstPadProbeReturn pipeline_on_input (GstPad *pad, GstPadProbeInfo *info, gpointer pipeline);
-/* Has the pictures from this pad, which is linked to the line's first one, turned upright where they say that they are
- * not. */
-void pipeline_turn_pictures (Pipeline *pipeline, GstPad *pad);
-/* Sends a decoder what the EXIF of a JPEG that comes to its pad says about its sides. */
-void pipeline_note_exif (Pipeline *pipeline, GstPad *pad, const guint8 *data, gsize size);
-/* Counts what the queue drops. */
-void pipeline_count_queue (PipelineQueue *queue);
-/* Has the source started again each time its stream has ended, when it is time for the next picture. */
-void pipeline_ask_again (Pipeline *pipeline, GstElement *parts);
-/* Has the pipeline fail when more than the camera's `max_bytes` come from the source without a picture. */
-void pipeline_limit_bytes (Pipeline *pipeline, GstElement *source);
-/* Bounds the streams that an rtspsrc takes from its server. */
-void pipeline_limit_streams (Pipeline *pipeline, GstElement *source);
-/* Has the pipeline fail, where the element is a decoder, before it gets a picture larger than the filters take. */
-void pipeline_limit_size (Pipeline *pipeline, GstElement *element);
-/* Takes the frame for the snapshot that waits. Called from a streaming thread. */
+
+/* snapshot.c: takes the frame for the snapshot that waits. Called from a streaming thread. */
 void pipeline_take_shot (Pipeline *pipeline, GstPad *pad, GstBuffer *buffer);
 
 #endif
