@@ -11,8 +11,9 @@
 
 /* ---- elements ------------------------------------------------------------ */
 
-/* A camera that is away has no pipeline, but its filter can be asked and set: the next pipeline gets it. */
-GList *
+/* Returns the filter's elements, in the order of the line. Free the list with its references. A camera that is away has
+ * no pipeline, but a filter made for the question can be asked and set: the next pipeline gets it. */
+static GList *
 camera_elements (Camera *camera, GString *wrong)
 {
   const char *line = *camera->settings->filter ? camera->settings->filter : "identity";

@@ -81,10 +81,8 @@ command_get (const Call *call)
 {
   g_autoptr (GString) wrong = g_string_new (NULL);
   JsonNode *value = camera_get (call->camera, call->word[1], wrong);
-  JsonObject *answer = answer_of (wrong);
 
-  object_add (answer, "value", value, NULL);
-  return answer;
+  return value ? object_of ("ok", bool_node (TRUE), "value", value, NULL) : client_error ("%s", wrong->str);
 }
 
 static JsonObject *
@@ -192,14 +190,14 @@ static void
 on_snapshot (const char *error, int width, int height, gpointer data)
 {
   Snapshot *snapshot = data;
-  JsonObject *answer = error ? client_error ("%s", error) : ok_answer ();
+  JsonObject *answer = error ? client_error ("%s", error) : ok_answer (), *picture;
 
   g_clear_handle_id (&snapshot->timer, g_source_remove);
   if (!error) {
-    event_post (snapshot->camera, "snapshot", "file", text_node (snapshot->file), "width", int_node (width), "height",
-        int_node (height), NULL);
-    object_add (answer, "file", text_node (snapshot->file), "width", int_node (width), "height", int_node (height),
+    picture = object_of ("file", text_node (snapshot->file), "width", int_node (width), "height", int_node (height),
         NULL);
+    object_add_members (answer, json_object_ref (picture));
+    event_post_object (snapshot->camera, "snapshot", picture);
   }
   if (snapshot->client)
     client_answer (snapshot->client, answer);

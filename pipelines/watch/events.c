@@ -158,15 +158,3 @@ event_post_object (const char *camera, const char *type, JsonObject *members)
     event_post (NULL, "events-lost", "count", int_node ((gint64) count), "where", word_node ("stdout"), NULL);
   }
 }
-
-void
-event_post (const char *camera, const char *type, ...)
-{
-  JsonObject *members = json_object_new ();
-  va_list list;
-
-  va_start (list, type);
-  object_add_list (members, va_arg (list, const char *), list);
-  va_end (list);
-  event_post_object (camera, type, members);
-}

@@ -17,10 +17,10 @@ void events_stop (void);
 /* Each event goes to this function as well: its line, its camera (or NULL) and its type. */
 typedef void (*EventSink) (const char *line, const char *camera, const char *type);
 void events_set_sink (EventSink sink);
-/* Numbers an event of a camera (NULL: of the process) and sends it. Its members follow as in object_of (). */
-void event_post (const char *camera, const char *type, ...) G_GNUC_NULL_TERMINATED;
-/* Does so with the members of an object, which it takes. */
+/* Numbers an event of a camera (NULL: of the process) with the members of an object, which it takes, and sends it. */
 void event_post_object (const char *camera, const char *type, JsonObject *members);
+/* Does so with the members that follow as in object_of (). */
+#define event_post(camera, type, ...) event_post_object (camera, type, object_of (__VA_ARGS__))
 /* Queues a line of standard output that is no event: the answer to a command of standard input. Takes the text. */
 void events_answer (char *line);
 /* How many events there were, and how many lines standard output lost since its reader was too slow. */

@@ -22,27 +22,6 @@ time_text (gint64 time, gboolean compact)
 /* ---- objects and nodes --------------------------------------------------- */
 
 void
-object_add_list (JsonObject *object, const char *name, va_list list)
-{
-  for (; name; name = va_arg (list, const char *)) {
-    JsonNode *node = va_arg (list, JsonNode *);
-
-    if (node)
-      json_object_set_member (object, name, node);
-  }
-}
-
-void
-object_add (JsonObject *object, const char *name, ...)
-{
-  va_list list;
-
-  va_start (list, name);
-  object_add_list (object, name, list);
-  va_end (list);
-}
-
-void
 object_add_members (JsonObject *object, JsonObject *members)
 {
   g_autoptr (GList) names = json_object_get_members (members);
@@ -59,33 +38,20 @@ object_of (const char *name, ...)
   va_list list;
 
   va_start (list, name);
-  object_add_list (object, name, list);
+  for (; name; name = va_arg (list, const char *)) {
+    JsonNode *node = va_arg (list, JsonNode *);
+
+    if (node)
+      json_object_set_member (object, name, node);
+  }
   va_end (list);
   return object;
-}
-
-JsonNode *
-bool_node (gboolean value)
-{
-  return json_node_init_boolean (json_node_alloc (), value);
-}
-
-JsonNode *
-int_node (gint64 value)
-{
-  return json_node_init_int (json_node_alloc (), value);
 }
 
 JsonNode *
 number_node (double value)
 {
   return isfinite (value) ? json_node_init_double (json_node_alloc (), value) : json_node_new (JSON_NODE_NULL);
-}
-
-JsonNode *
-word_node (const char *word)
-{
-  return json_node_init_string (json_node_alloc (), word);
 }
 
 JsonNode *

@@ -13,18 +13,15 @@
  *
  *   object_of ("width", int_node (width), "gpu", gpu >= 0 ? int_node (gpu) : NULL, NULL) */
 JsonObject *object_of (const char *name, ...) G_GNUC_NULL_TERMINATED;
-/* Adds such pairs to an object. */
-void object_add (JsonObject *object, const char *name, ...) G_GNUC_NULL_TERMINATED;
 /* Adds the members of another object, which it takes. */
 void object_add_members (JsonObject *object, JsonObject *members);
-void object_add_list (JsonObject *object, const char *name, va_list list);
 
-JsonNode *bool_node (gboolean value);
-JsonNode *int_node (gint64 value);
+/* Nodes: a boolean, an integer, and a word of the program's own. */
+#define bool_node(value) json_node_init_boolean (json_node_alloc (), value)
+#define int_node(value) json_node_init_int (json_node_alloc (), value)
+#define word_node(word) json_node_init_string (json_node_alloc (), word)
 /* An infinite number has no place in JSON: null. */
 JsonNode *number_node (double value);
-/* A word of the program's own. */
-JsonNode *word_node (const char *word);
 /* Any other text (NULL: ""), without passwords and, if need be, without bytes that are no UTF-8. */
 JsonNode *text_node (const char *text);
 /* A time, in µs since 1970, as RFC 3339 with ms. */

@@ -62,14 +62,6 @@ keep_is_open (Keep *keep, const char *file, gint64 *begun)
   return open;
 }
 
-void
-keep_forget (Keep *keep, const char *file)
-{
-  g_mutex_lock (&keep->lock);
-  g_hash_table_remove (keep->own, file);
-  g_mutex_unlock (&keep->lock);
-}
-
 static gboolean
 is_closed (gpointer file, gpointer own, gpointer data)
 {
@@ -79,10 +71,13 @@ is_closed (gpointer file, gpointer own, gpointer data)
 }
 
 void
-keep_forget_closed (Keep *keep)
+keep_forget (Keep *keep, const char *file)
 {
   g_mutex_lock (&keep->lock);
-  g_hash_table_foreach_remove (keep->own, is_closed, NULL);
+  if (file)
+    g_hash_table_remove (keep->own, file);
+  else
+    g_hash_table_foreach_remove (keep->own, is_closed, NULL);
   g_mutex_unlock (&keep->lock);
 }
 

@@ -21,9 +21,8 @@ void keep_end (Keep *keep, const char *file);
 /* Is the file being written? `begun` gets the monotonic time of keep_begin () in µs; 0: it is from an earlier process.
  * Any thread. */
 gboolean keep_is_open (Keep *keep, const char *file, gint64 *begun);
-/* Forgets a file that was deleted, or all that are not written any more. Any thread. */
+/* Forgets a file that was deleted; NULL: all that are not written any more. Any thread. */
 void keep_forget (Keep *keep, const char *file);
-void keep_forget_closed (Keep *keep);
 /* Notes what prune.c has found out about the clock, 0 at first. Returns whether that has changed. Main thread. */
 gboolean keep_note_clock (Keep *keep, int clock);
 

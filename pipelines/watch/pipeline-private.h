@@ -39,7 +39,6 @@ struct Pipeline {
   _Atomic guint senders;  /* that came since then */
   _Atomic guint64 frames;
   _Atomic gint64 last_frame;
-  _Atomic int width, height;
   const char *_Atomic refused; /* the first kind of stream in it that is not decoded; NULL: none */
 
   /* The branch that encodes. */

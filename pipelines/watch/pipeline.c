@@ -110,8 +110,6 @@ note_caps (Pipeline *pipeline, GstEvent *event)
   gst_event_parse_caps (event, &caps);
   if (!gst_video_info_from_caps (&info, caps))
     return;
-  atomic_store (&pipeline->width, GST_VIDEO_INFO_WIDTH (&info));
-  atomic_store (&pipeline->height, GST_VIDEO_INFO_HEIGHT (&info));
   if (pipeline->encoder &&
       (unfit = pipeline_fit_encoder (pipeline, GST_VIDEO_INFO_WIDTH (&info), GST_VIDEO_INFO_HEIGHT (&info))))
     post (pipeline, gst_structure_new (PIPELINE_UNFIT, "reason", G_TYPE_STRING, unfit, NULL));
@@ -147,9 +145,7 @@ PipelineCounts
 pipeline_counts (Pipeline *pipeline)
 {
   PipelineCounts counts = { .frames = atomic_load (&pipeline->frames),
-    .last_frame = atomic_load (&pipeline->last_frame),
-    .width = atomic_load (&pipeline->width),
-    .height = atomic_load (&pipeline->height) };
+    .last_frame = atomic_load (&pipeline->last_frame) };
 
   counts.dropped = count_dropped (&pipeline->input);
   counts.not_encoded = count_dropped (&pipeline->encode);
@@ -252,12 +248,6 @@ GstElement *
 pipeline_filter (Pipeline *pipeline)
 {
   return pipeline->filter;
-}
-
-int
-pipeline_gpu (Pipeline *pipeline)
-{
-  return pipeline->gpu;
 }
 
 gboolean

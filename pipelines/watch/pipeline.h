@@ -31,7 +31,6 @@ typedef struct {
   guint64 frames, dropped; /* after the filter; before it, since it was too slow */
   guint64 not_encoded;     /* for the recorder, since the encoder was too slow */
   gint64 last_frame;       /* monotonic µs, 0: none yet */
-  int width, height;       /* of the filter's output, 0: none yet */
 } PipelineCounts;
 
 /* Messages on the pipeline's bus, of the type APPLICATION. */
@@ -48,7 +47,6 @@ void pipeline_unref (Pipeline *pipeline);
 GstBus *pipeline_bus (Pipeline *pipeline);
 GstElement *pipeline_filter (Pipeline *pipeline);
 PipelineCounts pipeline_counts (Pipeline *pipeline);
-int pipeline_gpu (Pipeline *pipeline);
 /* Returns whether the object is an element of the filter line. */
 gboolean pipeline_is_filter_part (Pipeline *pipeline, GstObject *object);
 /* Returns whether no part of the pipeline knows how long the stream is. */

@@ -251,7 +251,7 @@ prune_pieces (Keep *keep, CameraSettings *settings)
   Prune *prune;
 
   if (!settings->record.keep_days && !settings->record.keep_bytes) {
-    keep_forget_closed (keep);
+    keep_forget (keep, NULL);
     return;
   }
   prune = g_new0 (Prune, 1);

@@ -112,7 +112,7 @@ watch_remove (Watch *watch, Camera *camera)
   camera_remove (camera, FALSE);
   g_ptr_array_remove (watch->cameras, camera);
   g_ptr_array_add (watch->leaving, camera);
-  event_post (camera->settings->name, "removed", NULL);
+  event_post_object (camera->settings->name, "removed", json_object_new ());
 }
 
 static CameraSettings *
