@@ -294,19 +294,16 @@ camera_status (Camera *camera)
   JsonObject *record = recorder_status (camera->recorder);
   gboolean runs = camera_runs (camera), sized = camera->width > 0;
   const double up = camera->state == CAMERA_UP ? (double) (g_get_monotonic_time () - camera->since) : 0;
-  PipelineCounts counts = { 0 };
+  const PipelineCounts counts = camera_counts (camera);
   g_autofree char *backend = camera_backend (camera);
 
-  if (runs)
-    counts = pipeline_counts (camera->pipeline);
   json_object_set_int_member (record, "dropped",
-      json_object_get_int_member (record, "dropped") + (gint64) (camera->not_encoded + counts.not_encoded));
-  return object_of ("state", word_node (camera_state_name (camera->state)), "frames",
-      int_node ((gint64) (camera->frames + counts.frames)), "fps", number_node (camera->fps), "dropped",
-      int_node ((gint64) (camera->dropped + counts.dropped)), "restarts", int_node ((gint64) camera->restarts), "aside",
-      camera->aside ? int_node (g_slist_length (camera->aside)) : NULL, "reason",
-      camera->reason ? text_node (camera->reason) : NULL, "width", sized ? int_node (camera->width) : NULL, "height",
-      sized ? int_node (camera->height) : NULL, "backend", word_node (backend), "gpu",
+      json_object_get_int_member (record, "dropped") + (gint64) counts.not_encoded);
+  return object_of ("state", word_node (camera_state_name (camera->state)), "frames", int_node ((gint64) counts.frames),
+      "fps", number_node (camera->fps), "dropped", int_node ((gint64) counts.dropped), "restarts",
+      int_node ((gint64) camera->restarts), "aside", camera->aside ? int_node (g_slist_length (camera->aside)) : NULL,
+      "reason", camera->reason ? text_node (camera->reason) : NULL, "width", sized ? int_node (camera->width) : NULL,
+      "height", sized ? int_node (camera->height) : NULL, "backend", word_node (backend), "gpu",
       camera->gpu >= 0 ? int_node (camera->gpu) : NULL, "uptime_s", number_node (up / G_USEC_PER_SEC), "record",
       object_node (record), "elements", runs ? array_node (elements_status (camera)) : NULL, NULL);
 }

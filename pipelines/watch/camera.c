@@ -638,6 +638,17 @@ camera_runs (const Camera *camera)
   return camera->state == CAMERA_STARTING || camera->state == CAMERA_UP;
 }
 
+PipelineCounts
+camera_counts (Camera *camera)
+{
+  PipelineCounts counts = camera_runs (camera) ? pipeline_counts (camera->pipeline) : (PipelineCounts) { 0 };
+
+  counts.frames += camera->frames;
+  counts.dropped += camera->dropped;
+  counts.not_encoded += camera->not_encoded;
+  return counts;
+}
+
 gboolean
 camera_is_gone (Camera *camera)
 {

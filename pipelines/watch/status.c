@@ -28,22 +28,11 @@ status_json (Watch *watch, Camera *only)
       object_node (cameras), NULL);
 }
 
-static guint64
-frames_of (Camera *camera, guint64 *dropped)
-{
-  PipelineCounts counts = { 0 };
-
-  if (camera_runs (camera))
-    counts = pipeline_counts (camera->pipeline);
-  *dropped = camera->dropped + counts.dropped;
-  return camera->frames + counts.frames;
-}
-
 void
 status_print (Watch *watch)
 {
   guint up = 0;
-  guint64 dropped = 0, one;
+  guint64 dropped = 0;
   double fps = 0;
 
   for (guint i = 0; i < watch->cameras->len; i++) {
@@ -51,8 +40,7 @@ status_print (Watch *watch)
 
     up += camera->state == CAMERA_UP;
     fps += camera->fps;
-    frames_of (camera, &one);
-    dropped += one;
+    dropped += camera_counts (camera).dropped;
   }
   fprintf (stderr, "\r\033[K%u of %u cameras up, %.0f frames/s, %" G_GUINT64_FORMAT " dropped", up, watch->cameras->len,
       fps, dropped);
@@ -85,18 +73,13 @@ get_up (Camera *camera)
 static double
 get_frames (Camera *camera)
 {
-  guint64 dropped;
-
-  return (double) frames_of (camera, &dropped);
+  return (double) camera_counts (camera).frames;
 }
 
 static double
 get_dropped (Camera *camera)
 {
-  guint64 dropped;
-
-  frames_of (camera, &dropped);
-  return (double) dropped;
+  return (double) camera_counts (camera).dropped;
 }
 
 static double

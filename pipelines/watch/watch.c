@@ -14,11 +14,11 @@
 
 #define END_WITHIN 10 /* s for cameras and files; the broker has 2.5 s after that, standard output 1 s */
 
-Camera *
-watch_find (Watch *watch, const char *name)
+static Camera *
+find_camera (GPtrArray *cameras, const char *name)
 {
-  for (guint i = 0; i < watch->cameras->len; i++) {
-    Camera *camera = watch->cameras->pdata[i];
+  for (guint i = 0; i < cameras->len; i++) {
+    Camera *camera = cameras->pdata[i];
 
     if (!strcmp (camera->settings->name, name))
       return camera;
@@ -26,13 +26,10 @@ watch_find (Watch *watch, const char *name)
   return NULL;
 }
 
-static gboolean
-is_leaving (Watch *watch, const char *name)
+Camera *
+watch_find (Watch *watch, const char *name)
 {
-  for (guint i = 0; i < watch->leaving->len; i++)
-    if (!strcmp (((Camera *) watch->leaving->pdata[i])->settings->name, name))
-      return TRUE;
-  return FALSE;
+  return find_camera (watch->cameras, name);
 }
 
 /* Starts the camera, or has it wait while the one that had its name before is still being stopped: the two would want
@@ -43,7 +40,7 @@ add_camera (Watch *watch, CameraSettings *settings, gboolean looked)
   Camera *camera = camera_new (settings);
 
   g_ptr_array_add (watch->cameras, camera);
-  if (!is_leaving (watch, settings->name))
+  if (!find_camera (watch->leaving, settings->name))
     camera_start (camera, looked);
 }
 
@@ -77,7 +74,7 @@ free_gone (Watch *watch)
   for (guint i = 0; i < watch->cameras->len; i++) {
     Camera *camera = watch->cameras->pdata[i];
 
-    if (camera->state == CAMERA_NEW && !is_leaving (watch, camera->settings->name))
+    if (camera->state == CAMERA_NEW && !find_camera (watch->leaving, camera->settings->name))
       camera_start (camera, FALSE);
   }
 }
@@ -90,7 +87,7 @@ watch_add (Watch *watch, const char *name, const char *json, GString *wrong)
   free_gone (watch);
   if (watch_find (watch, name))
     g_string_append_printf (wrong, "there is a camera \"%s\" already", name);
-  else if (is_leaving (watch, name))
+  else if (find_camera (watch->leaving, name))
     g_string_append_printf (wrong, "the removed camera \"%s\" is still being stopped", name);
   else if ((settings = config_read_camera (watch->config, name, json, wrong))) {
     Camera *camera;
