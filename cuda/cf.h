@@ -227,7 +227,15 @@ typedef struct {
   bool whole_frames; /* interlaced frames are filtered as a whole, not field by field */
 } CfFilterInfo;
 
-/* All filters, in the order in which they are documented; NULL behind the last. */
+/* All filters, in the order in which they are documented. The tables of filters, elements and tests are made of this
+ * list: without its part of one, a filter does not link. */
+#define CF_FILTERS(ROW) ROW (median) ROW (convolve) ROW (irfilter) ROW (segment)
+
+#define CF_COUNT(stem) +1
+enum { CF_N_FILTERS = CF_FILTERS (CF_COUNT) };
+#undef CF_COUNT
+
+/* The same; NULL behind the last. */
 extern const CfFilter *const cf_filters[];
 /* Returns the filter with that stem, NULL if there is none. */
 const CfFilter *cf_filter_find (const char *stem);

@@ -45,10 +45,14 @@
  *
  * Since: 0.1
  */
-#include "gstcudairfilter.h"
+#include "gstcffilter.h"
 
 GST_DEBUG_CATEGORY_STATIC (gst_cuda_ir_filter_debug);
 #define GST_CAT_DEFAULT gst_cuda_ir_filter_debug
+
+#define GST_TYPE_CUDA_IR_FILTER (gst_cuda_ir_filter_get_type ())
+G_DECLARE_FINAL_TYPE (GstCudaIrFilter, gst_cuda_ir_filter, GST, CUDA_IR_FILTER, GstCfFilter)
+GST_ELEMENT_REGISTER_DECLARE (cudairfilter)
 
 struct _GstCudaIrFilter {
   GstCfFilter parent;

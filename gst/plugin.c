@@ -3,29 +3,20 @@
  *
  * plugin.c: registers the elements, on every host, with a GPU or without: GStreamer's registry is a cache that is kept
  * when a driver is installed or removed. */
-#include "gstcudaconvolve.h"
-#include "gstcudairfilter.h"
-#include "gstcudamedian.h"
-#include "gstcudasegment.h"
+#include "cf.h"
 
-static const struct {
-  const gchar *stem; /* names the filter in the filter library */
-  gboolean (*add) (GstPlugin *plugin);
-} elements[] = {
-  { "convolve", gst_element_register_cudaconvolve },
-  { "irfilter", gst_element_register_cudairfilter },
-  { "median", gst_element_register_cudamedian },
-  { "segment", gst_element_register_cudasegment },
-};
+#include <gst/gst.h>
+
+#define DECLARE(stem) GST_ELEMENT_REGISTER_DECLARE (cuda##stem)
+CF_FILTERS (DECLARE)
 
 static gboolean
 plugin_init (GstPlugin *plugin)
 {
   gboolean any = FALSE;
 
-  for (gsize i = 0; i < G_N_ELEMENTS (elements); i++)
-    if (cf_filter_find (elements[i].stem))
-      any |= elements[i].add (plugin);
+#define ADD(stem) any |= GST_ELEMENT_REGISTER (cuda##stem, plugin);
+  CF_FILTERS (ADD)
   return any;
 }
 

@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* One row per filter. */
-const KcFilter *const kc_filters[] = { &kc_median, &kc_running, &kc_convolve, &kc_irfilter, &kc_segment, NULL };
+#define ROW(stem) &kc_##stem,
+const KcFilter *const kc_filters[] = { CF_FILTERS (ROW) ROW (running) NULL };
 
 static KcRun run = { .options = { .seed = 1, .only = -1, .plans = 32 } };
 

@@ -5,7 +5,7 @@
  * against a reference implementation. The reference is written from the filter's contract and shares nothing with the
  * filter but the format table. Memory comes from GLib, which ends the process where none is left.
  *
- * A new filter adds tests/reference/STEM.c with a KcFilter, and one row to kc_filters in kernelcheck.c. */
+ * A filter has its KcFilter, kc_STEM, in tests/reference/STEM.c. */
 #ifndef TESTS_CHECK_KERNELCHECK_H
 #define TESTS_CHECK_KERNELCHECK_H
 
@@ -216,7 +216,9 @@ struct KcFilter {
   const char *bench_resolutions;        /* NULL: "1080p,4k" */
 };
 
-extern const KcFilter kc_median, kc_running, kc_convolve, kc_irfilter, kc_segment;
+#define KC_DECLARE(stem) extern const KcFilter kc_##stem;
+CF_FILTERS (KC_DECLARE)
+KC_DECLARE (running)                       /* the median with temporal-method=running */
 extern const KcFilter *const kc_filters[]; /* NULL at the end */
 
 /* ---- cases (run.c) ------------------------------------------------------ */

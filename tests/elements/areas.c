@@ -19,7 +19,9 @@ typedef struct {
   const gchar *factory, *properties; /* "name=value name=value" */
 } Filter;
 
+#define DEFAULTS(stem) { "cuda" #stem, "" },
 static const Filter filters[] = {
+  CF_FILTERS (DEFAULTS) /* all filters, and these settings: */
   { "cudamedian", "kernel-size=5" },
   { "cudamedian", "kernel-width=1 kernel-height=9 temporal-depth=3" },
   { "cudamedian", "kernel-size=3 temporal-depth=3 temporal-center=true" },

@@ -2,7 +2,7 @@
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * common.h: shared by the element tests. The tests know the elements by their names and properties
- * only: they include nothing of gst/ or cuda/, and find the plugin by GST_PLUGIN_PATH.
+ * only: they include nothing of gst/ and, of cuda/, only the list of filters, and find the plugin by GST_PLUGIN_PATH.
  *
  * CF_TEST_BACKEND=cuda runs the same tests on the GPU: backend=cuda on-gpu-error=error, and every
  * frame must have been filtered there. Without a GPU the tests are skipped (77), unless
@@ -10,9 +10,14 @@
 #ifndef COMMON_H
 #define COMMON_H
 
+#include "cf.h"
+
 #include <gst/check/gstcheck.h>
 #include <gst/check/gstharness.h>
 #include <gst/video/video.h>
+
+/* For CF_FILTERS: the names of all elements. */
+#define ELEMENT(stem) "cuda" #stem,
 
 #define CUDA_FEATURE "memory:CUDAMemory"
 

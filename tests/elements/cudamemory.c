@@ -212,7 +212,7 @@ GST_START_TEST (regions)
 {
   static const gchar *const filters[] = { "cudamedian kernel-size=5", "cudaconvolve preset=gauss kernel-size=9",
     "cudairfilter sigma=4", "cudasegment", "cudaconvolve preset=privacy blocks=4",
-    "cudamedian kernel-size=3 temporal-depth=3" };
+    "cudamedian kernel-size=3 temporal-depth=3", CF_FILTERS (ELEMENT) };
   static const gchar *const formats[] = { "NV12", "P010_10LE", "RGBA", "Y42B", "YUY2" };
   /* A ramp. Where the build reads no pictures, both backends refuse it alike. */
   gchar *mask = temporary_file ("P2 4 2 255 0 85 170 255 255 170 85 0\n");
@@ -634,7 +634,7 @@ main (int argc, char **argv)
   tcase_add_loop_test (tests, memory_in_a_row, 0, 2);
   tcase_add_test (tests, other_context);
   tcase_add_loop_test (tests, identity_passes, 0, G_N_ELEMENTS (around));
-  tcase_add_loop_test (tests, regions, 0, 6);
+  tcase_add_loop_test (tests, regions, 0, 6 + CF_N_FILTERS);
   tcase_add_loop_test (tests, every_length, 0, G_N_ELEMENTS (between));
   tcase_add_test (tests, from_system_memory);
   tcase_add_loop_test (tests, several_in_flight, 0, 4);

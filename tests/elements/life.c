@@ -11,7 +11,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-static const gchar *const elements[] = { "cudamedian", "cudaconvolve", "cudairfilter", "cudasegment" };
+static const gchar *const elements[] = { CF_FILTERS (ELEMENT) };
 
 /* ---- start -------------------------------------------------------------- */
 

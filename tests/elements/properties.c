@@ -9,10 +9,8 @@
 #include <malloc.h>
 #include <string.h>
 
-#define N_FILTERS 4
-
-static const Properties *const all[N_FILTERS] = { &median_properties, &convolve_properties, &irfilter_properties,
-  &segment_properties };
+#define ROW(stem) &stem##_properties,
+static const Properties *const all[CF_N_FILTERS] = { CF_FILTERS (ROW) };
 
 #define ROWS 1000 /* more than a table of bad values has: number of the filter * ROWS + row */
 
@@ -333,9 +331,9 @@ GST_END_TEST
 int
 main (int argc, char **argv)
 {
-  TCase *tests[N_FILTERS];
+  TCase *tests[CF_N_FILTERS];
 
-  for (gint i = 0; i < N_FILTERS; i++) {
+  for (gint i = 0; i < CF_N_FILTERS; i++) {
     const Properties *p = all[i];
     gint rows = 0;
 
@@ -356,5 +354,5 @@ main (int argc, char **argv)
       tcase_add_loop_test (tests[i], passing, i, i + 1);
     p->add (tests[i]);
   }
-  return run_cases (argc, argv, "properties", tests, N_FILTERS, FALSE);
+  return run_cases (argc, argv, "properties", tests, CF_N_FILTERS, FALSE);
 }

@@ -72,7 +72,8 @@ typedef struct {
   void (*add) (TCase *tests); /* tests of this filter alone */
 } Properties;
 
-extern const Properties median_properties, convolve_properties, irfilter_properties, segment_properties;
+#define DECLARE(stem) extern const Properties stem##_properties;
+CF_FILTERS (DECLARE)
 
 /* The tests' frames of four samples. */
 extern const guint8 ramp[4];

@@ -266,7 +266,7 @@ main (int argc, char **argv)
                                               : &only) = atoi (argv[i + 1]);
   setvbuf (stdout, NULL, _IOLBF, 0);
   stream_init (tolerated);
-  for (gint i = 0; i < 2 * STREAM_ELEMENTS; i++)
+  for (gint i = 0; i < 2 * CF_N_FILTERS; i++)
     if (only < 0 || only == i / 2)
       run ((guint) i / 2, i % 2 ? 3 : 1);
   puts ("1 passed, 0 failed, 0 skipped");

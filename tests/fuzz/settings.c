@@ -33,7 +33,7 @@ begin (FuzzFrames *f, const char *line)
   sscanf (line, "%11s %11s %dx%d", stem, format, &width, &height);
   f->filter = cf_filter_find (stem);
   if (!f->filter)
-    f->filter = cf_filters[(unsigned char) stem[0] % 4];
+    f->filter = cf_filters[(unsigned char) stem[0] % CF_N_FILTERS];
   f->video.format = cf_format_from_name (format);
   if (f->video.format == CF_FORMAT_NONE)
     f->video.format = (CfFormat) (1 + (unsigned char) format[0] % (CF_N_FORMATS - 1));

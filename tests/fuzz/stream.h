@@ -13,8 +13,7 @@
  * (or NULL): not those that contain one of these texts. */
 void stream_init (const gchar *const *tolerated);
 
-#define STREAM_ELEMENTS 4
-/* Makes element `i` with backend=cpu and that number of frames in flight. */
+/* Makes the element of filter `i` with backend=cpu and that number of frames in flight. */
 GstElement *stream_element (guint i, gint frames_in_flight);
 /* Returns a pad that takes any caps, linked to that element, with `user` as its private data. The caller unrefs it. */
 GstPad *stream_pad (GstElement *element, const gchar *name, GstPadDirection direction, gpointer user);

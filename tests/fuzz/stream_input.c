@@ -4,13 +4,11 @@
  * stream_input.c: see stream.h. */
 #include "stream.h"
 
-#include "gstcudaconvolve.h"
-#include "gstcudairfilter.h"
-#include "gstcudamedian.h"
-#include "gstcudasegment.h"
-
 #include <math.h>
 #include <string.h>
+
+#define DECLARE(stem) GST_ELEMENT_REGISTER_DECLARE (cuda##stem)
+CF_FILTERS (DECLARE)
 
 /* ---- start -------------------------------------------------------------- */
 
@@ -40,14 +38,16 @@ stream_init (const gchar *const *tolerated)
   /* No plugin is needed, so none is searched for. */
   g_setenv ("GST_REGISTRY_DISABLE", "yes", TRUE);
   gst_init (NULL, NULL);
+#define ADD(stem) GST_ELEMENT_REGISTER (cuda##stem, NULL);
+  CF_FILTERS (ADD)
 }
 
 GstElement *
 stream_element (guint i, gint frames_in_flight)
 {
-  const GType types[STREAM_ELEMENTS] = { GST_TYPE_CUDA_MEDIAN, GST_TYPE_CUDA_CONVOLVE, GST_TYPE_CUDA_IR_FILTER,
-    GST_TYPE_CUDA_SEGMENT };
-  GstElement *element = g_object_new (types[i % STREAM_ELEMENTS], NULL);
+#define NAME(stem) "cuda" #stem,
+  static const gchar *const names[] = { CF_FILTERS (NAME) };
+  GstElement *element = gst_element_factory_make (names[i % CF_N_FILTERS], NULL);
 
   gst_util_set_object_arg (G_OBJECT (element), "backend", "cpu");
   g_object_set (element, "frames-in-flight", frames_in_flight, NULL);
