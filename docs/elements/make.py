@@ -19,7 +19,6 @@ import gstapi
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-STEMS = 'median', 'convolve', 'irfilter', 'segment'
 NO_PLUGIN = 'no element "cuda{}"; GST_PLUGIN_PATH has to name the folder of libgstcudafilters.so'
 WIDTH = 120
 
@@ -27,6 +26,9 @@ WIDTH = 120
 def read(path):
     with open(os.path.join(ROOT, path), encoding='utf-8') as file:
         return file.read()
+
+
+STEMS = re.findall(r'\bROW \((\w+)\)', read('cuda/cf.h'))
 
 
 # ---- the element's text --------------------------------------------------------

@@ -18,7 +18,6 @@ if [ ! -d "$here/bin" ] && [ -f "$here/bundle.tar.xz" ]; then
 fi
 mkdir -p "$logs" || exit 1
 passed=0 failed=0 skipped=0
-all_filters='median convolve irfilter segment'
 on='backend=cuda on-gpu-error=error'
 
 # Uses everything from this folder and nothing from the host's GStreamer.
@@ -31,6 +30,9 @@ in_bundle () {
     XDG_RUNTIME_DIR="${XDG_RUNTIME_DIR:-/tmp}" GST_REGISTRY="$here/registry.bin" GST_REGISTRY_1_0="$here/registry.bin" \
     CF_BIN="$here/bin" CF_TEST_BACKEND=cuda CK_DEFAULT_TIMEOUT=60 "$@"
 }
+
+all_filters=$(in_bundle kernelcheck --list | paste -sd ' ')
+[ -n "$all_filters" ] || { echo "run.sh: this is no bundle: bin/kernelcheck --list prints no filter" >&2; exit 1; }
 
 # step NAME COMMAND...: runs the command, prints one row, and adds up the results in its log. A test
 # that skips itself because it found no GPU counts as failed; `may_skip=1 step` accepts a skip.

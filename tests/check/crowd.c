@@ -455,6 +455,7 @@ kc_crowd (KcRun *run)
     cf_fail (&status, CF_BAD_VALUE, "%s is no YUV4MPEG2 file of %d frames, 8 bit, 4:2:0", run->options.clip, LOOP);
   for (const CfFilter *const *f = cf_filters; good && *f; f++) {
     const char *stem = cf_filter_info (*f)->stem;
+    const Row by_default = { stem, { "", "", "" }, CF_FORMAT_NV12, 320, 240 };
     Crowd crowd = { .run = run, .context = run->gpu ? run->gpu : cpu };
 
     if (run->options.filter && !g_str_equal (run->options.filter, stem))
@@ -464,7 +465,9 @@ kc_crowd (KcRun *run)
     for (size_t i = 0; good && i < G_N_ELEMENTS (rows); i++)
       if (g_str_equal (rows[i].stem, stem) && (!run->options.quick || rows[i].width <= 400))
         good = scene_new (&crowd.scenes[crowd.n_scenes++], run, &rows[i], &clip, cpu, &status);
-    if (good && crowd.n_scenes > 0) {
+    if (good && crowd.n_scenes == 0)
+      good = scene_new (&crowd.scenes[crowd.n_scenes++], run, &by_default, &clip, cpu, &status);
+    if (good) {
       run->cases++;
       crowd_run (&crowd, stem, plans);
     }

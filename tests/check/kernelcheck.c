@@ -27,6 +27,7 @@ static const GOptionEntry options[] = {
   { "self-test", 0, 0, G_OPTION_ARG_NONE, &run.options.self_test,
       "only: are injected faults detected? (each run begins with it)", NULL },
   { "filter", 0, 0, G_OPTION_ARG_STRING, &run.options.filter, "one filter", "STEM" },
+  { "list", 0, 0, G_OPTION_ARG_NONE, &run.options.list, "only: prints the filters", NULL },
   { "isa", 0, 0, G_OPTION_ARG_STRING, &run.options.isa, "one instruction set", "NAME" },
   { "seed", 0, 0, G_OPTION_ARG_INT64, &run.options.seed,
       "random contents and parameters (printed; the default is fixed)", "N" },
@@ -211,6 +212,11 @@ main (int argc, char **argv)
           "Compares the fast code with the reference.\n"
           "kernelcheck --in FILE --out FILE ... filters raw frames, kernelcheck --bench ... times the GPU variants."))
     return 2;
+  if (o->list) {
+    for (const CfFilter *const *f = cf_filters; *f; f++)
+      puts (cf_filter_info (*f)->stem);
+    return 0;
+  }
   o->gpu = o->gpu || o->require_gpu || o->schedule;
   o->cpu = o->areas || (!o->schedule && (o->cpu || !o->gpu));
   if (o->one_thread && !take_one_processor ()) {

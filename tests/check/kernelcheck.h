@@ -257,7 +257,7 @@ typedef struct {
 } KcCase;
 
 typedef struct {
-  gboolean cpu, gpu, require_gpu, quick, full, sanitize, self_test, schedule, segment, crowd, areas, one_thread,
+  gboolean cpu, gpu, require_gpu, quick, full, sanitize, self_test, schedule, segment, crowd, areas, one_thread, list,
       verbose;
   gint64 seed;
   int only;          /* --case; -1 = all */

@@ -9,10 +9,10 @@
 #
 #   clip.sh [--quick] [--filter NAME] [--clip FILE] [--cuda-memory]
 #
-# Each row of the table below runs with each format. --cuda-memory: NVIDIA's decoder decodes the clip
-# (H.264 in MP4), and its frames reach and leave the element in CUDA memory. CF_CLIP names the clip;
-# without one the script uses a moving test pattern. CF_BIN: the folder of sameframes and kernelcheck
-# (the build's tests folder).
+# Each row of the table below runs with each format, and so does each filter by default.
+# --cuda-memory: NVIDIA's decoder decodes the clip (H.264 in MP4), and its frames reach and leave the
+# element in CUDA memory. CF_CLIP names the clip; without one the script uses a moving test pattern.
+# CF_BIN: the folder of sameframes and kernelcheck (the build's tests folder).
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 bin=${CF_BIN:-${CF_BUILD:-$here/../../build-tests}/tests}
@@ -33,9 +33,10 @@ done
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 
-# Filter, name of the row, and properties as typed in a pipeline; no value has spaces.
-grep "^${filter:-[a-z]}" << 'END' > "$tmp/rows"
-median 3 kernel-size=3
+# Each filter as it is by default, and these rows: filter, name of the row, and properties as typed in a pipeline; no
+# value has spaces.
+"$bin/kernelcheck" --list > "$tmp/filters" || exit 1
+{ sed 's/$/ default/' "$tmp/filters"; cat; } << 'END' | sort -s -k1,1 | grep "^${filter:-[a-z]}" > "$tmp/rows"
 median 5 kernel-size=5
 median 9 kernel-size=9
 median 15 kernel-size=15
