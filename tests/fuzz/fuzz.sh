@@ -27,7 +27,7 @@ executions () { # target
 search () { # target
   local words=()
   mkdir -p "corpus/$1"
-  case $1 in stream) ;; *) words=("-dict=$here/words.dict") ;; esac
+  case $1 in stream) ;; *) words=("-dict=$build/tests/fuzz/words.dict") ;; esac
   "$build/tests/fuzz/fuzz_$1" -max_total_time="$seconds" -jobs="$jobs" -workers="$jobs" -timeout=60 -max_len=1024 \
     -print_final_stats=1 -artifact_prefix="$1-" "${words[@]}" "corpus/$1" "$here/corpus/$1" > "$1.log" 2>&1
   local status=$? n
@@ -59,7 +59,7 @@ echo 'int LLVMFuzzerTestOneInput (const char *d, long n) { return !d && n; }' |
   cf_install "libclang-rt-$(clang -dumpversion | cut -d. -f1)-dev" || cf_die "it needs clang with libFuzzer"
 CC=clang cf_build "$build" -Dcuda=disabled -Dlibfuzzer=true -Dbuildtype=debugoptimized -Db_lundef=false \
   -Db_sanitize=address,undefined "-Dc_args=-fsanitize=fuzzer-no-link -fno-sanitize-recover=undefined" -- \
-  "${targets[@]/#/tests/fuzz/fuzz_}" || exit 1
+  "${targets[@]/#/tests/fuzz/fuzz_}" tests/fuzz/words.dict || exit 1
 build=$(cd "$build" && pwd)
 mkdir -p "$build/fuzz" && cd "$build/fuzz" || exit 1
 passed=0 failed=0
