@@ -27,7 +27,7 @@ _cf_values () { # PROGRAM OPTION
     cf-bench:-m | cf-bench:--memory) echo "proposed plain cuda" ;;
     cf-bench:--study) echo "size speedup cameras" ;;
     cf-demo:-l | cf-demo:--layout) echo "alone beside grid" ;;
-    cf-demo:-f | cf-demo:--filter) echo "cudamedian cudaconvolve cudairfilter cudasegment" ;;
+    cf-demo:-f | cf-demo:--filter) echo "@elements@" ;;
     cf-identify:-b | cf-identify:--blur) echo "gauss: motion:" ;;
     cf-identify:-s | cf-identify:--symmetry) echo "none point diagonal mirror full" ;;
     cf-regions:-f | cf-regions:--filter) echo "cudasegment" ;;
@@ -43,7 +43,7 @@ _cf_complete () {
   case $before:$word in
     *:-*) words=$(_cf_options "$program") ;;
     -*:*) words=$(_cf_values "$program" "$before") ;;
-    *) [ "$program" != cf-bench ] || words="cudamedian cudaconvolve cudairfilter cudasegment" ;;
+    *) [ "$program" != cf-bench ] || words="@elements@" ;;
   esac
   COMPREPLY=()
   # Where there is nothing, bash completes names of files (-o default).

@@ -3,7 +3,10 @@
 # Copyright (C) 2026 the gst-cuda-filters authors
 """Checks what packages contain beside code: manual pages, completion for bash, version, metadata, licences.
 
-usage: tests/packages/check.py NAME=PROGRAM...      each installed program, by the name under which it is installed
+usage: tests/packages/check.py COMPLETION NAME=PROGRAM...
+
+COMPLETION is the completion for bash as the build makes it. Each installed program follows, by the name under which it
+is installed.
 
 - Every option of a program's --help is in its page and in the completion, and the other way round.
 - mandoc finds no error in the pages, appstreamcli none in the metadata, `reuse lint` none in the licences; each of
@@ -20,9 +23,12 @@ import shutil
 import subprocess
 import sys
 
+sys.dont_write_bytecode = True
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PAGES = os.path.join(ROOT, 'pipelines', 'man')
-COMPLETION = os.path.join(ROOT, 'pipelines', 'completion.bash')
+COMPLETION = sys.argv[1] if len(sys.argv) > 2 else sys.exit(__doc__)
+sys.path.insert(0, os.path.join(ROOT, 'docs', 'elements'))
+import make  # noqa: E402
 
 
 class Results:
@@ -98,7 +104,10 @@ def check_program(results, name, program):
 
 
 def check_completion(results):
-    cases = ((('cf-bench', '--memory', ''), {'proposed', 'plain', 'cuda'}),
+    elements = {'cuda' + stem for stem in make.STEMS}
+    cases = ((('cf-bench', ''), elements),
+             (('cf-demo', '--filter', ''), elements),
+             (('cf-bench', '--memory', ''), {'proposed', 'plain', 'cuda'}),
              (('cf-bench', '--memory', '=', 'pl'), {'plain'}),
              (('cf-bench', 'cudas'), {'cudasegment'}),
              (('cf-demo', '--filter', 'cudam'), {'cudamedian'}),
@@ -173,8 +182,8 @@ def check_version(results):
 
 
 def main():
-    programs = [word.partition('=') for word in sys.argv[1:]]
-    if not programs or any(not program for _, _, program in programs):
+    programs = [word.partition('=') for word in sys.argv[2:]]
+    if any(not program for _, _, program in programs):
         sys.exit(__doc__)
     results = Results()
     for name, _, program in programs:
