@@ -245,12 +245,23 @@ const CfFilterInfo *cf_filter_info (const CfFilter *filter);
  * is out. The block owns its strings. */
 void *cf_params_new (const CfFilter *filter, const void *from);
 void cf_params_free (const CfFilter *filter, void *params);
-/* Sets one parameter from text, whatever the locale: numbers in decimal (colours in hexadecimal, too), true or false,
- * the name or number of an enum value, names of flags joined by '+'; NULL clears a string. Then does what the setting
- * implies for other parameters (a typed kernel makes the preset "custom") and reads a file that the parameter names,
- * once. Fails with CF_BAD_VALUE (no such parameter, text that is no such value, a file that cannot be read) or
- * CF_NO_MEMORY; the block is sound then, but cf_filter_check may refuse it. Ranges are checked there, not here. Any
- * thread; may wait for the disk. */
+
+/* A parameter's value, by its type. */
+typedef union {
+  int number; /* int, bool, enum, flags */
+  double real;
+  uint32_t color;
+  const char *text; /* string, which is copied; NULL: none */
+} CfValue;
+
+/* Sets row `row` of the table. Then does what the setting implies for other parameters (a typed kernel makes the preset
+ * "custom") and reads a file that the parameter names, once. Fails with CF_BAD_VALUE (an output, a file that cannot be
+ * read) or CF_NO_MEMORY; the block is sound then, but cf_filter_check may refuse it. Ranges are checked there, not
+ * here. Any thread; may wait for the disk. */
+CfCode cf_params_set_value (const CfFilter *filter, void *params, unsigned row, CfValue value, CfStatus *status);
+/* Does the same for the parameter `name` and a text, whatever the locale: numbers in decimal (colours in hexadecimal,
+ * too), true or false, the name or number of an enum value, names of flags joined by '+'; NULL clears a string. Fails
+ * with CF_BAD_VALUE for another name or text, too. */
 CfCode cf_params_set (const CfFilter *filter, void *params, const char *name, const char *text, CfStatus *status);
 
 /* Checks what cf_plan_new would: ranges, oddness, combinations. `video` may be NULL while the

@@ -188,37 +188,24 @@ is_equal (const CfParam *p, gconstpointer a, gconstpointer b)
   return G_STRUCT_MEMBER (const int, a, p->offset) == G_STRUCT_MEMBER (const int, b, p->offset);
 }
 
-/* Returns the text of a property's value as cf_params_set takes it; NULL for a string that is NULL. */
-static gchar *
-text_of (const CfParam *p, const GValue *value)
+static CfValue
+value_of (const CfParam *p, const GValue *value)
 {
-  gchar number[G_ASCII_DTOSTR_BUF_SIZE];
-  GString *names;
-  guint flags;
-
   switch (p->type) {
     case CF_TYPE_INT:
-      return g_strdup_printf ("%d", g_value_get_int (value));
+      return (CfValue) { .number = g_value_get_int (value) };
     case CF_TYPE_DOUBLE:
-      return g_strdup (g_ascii_dtostr (number, sizeof number, g_value_get_double (value)));
+      return (CfValue) { .real = g_value_get_double (value) };
     case CF_TYPE_BOOL:
-      return g_strdup (g_value_get_boolean (value) ? "true" : "false");
+      return (CfValue) { .number = g_value_get_boolean (value) };
     case CF_TYPE_ENUM:
-      for (const CfEnumValue *v = p->values; v->name; v++)
-        if (v->value == g_value_get_enum (value))
-          return g_strdup (v->name);
-      return g_strdup_printf ("%d", g_value_get_enum (value));
+      return (CfValue) { .number = g_value_get_enum (value) };
     case CF_TYPE_FLAGS:
-      names = g_string_new (NULL);
-      flags = g_value_get_flags (value);
-      for (const CfEnumValue *v = p->values; v->name; v++)
-        if (flags & (guint) v->value)
-          g_string_append_printf (names, "%s%s", names->len ? "+" : "", v->name);
-      return g_string_free (names, FALSE);
+      return (CfValue) { .number = (gint) g_value_get_flags (value) };
     case CF_TYPE_COLOR:
-      return g_strdup_printf ("%u", g_value_get_uint (value));
+      return (CfValue) { .color = g_value_get_uint (value) };
     default:
-      return g_value_dup_string (value);
+      return (CfValue) { .text = g_value_get_string (value) };
   }
 }
 
@@ -265,27 +252,18 @@ notify_others (GstCfFilter *self, gint row, gconstpointer before, gconstpointer 
 
 /* Sets row `row` in `params`, or apply-to (`row` < 0) in `common`. */
 static CfCode
-set_value (const CfFilter *filter, gint row, const GValue *value, CfCommon *common, gpointer params, CfStatus *status)
+set_value (const CfFilter *filter, gint row, CfValue value, CfCommon *common, gpointer params, CfStatus *status)
 {
-  const CfParam *p;
-  gchar *text;
-  CfCode code;
-
-  if (row < 0) {
-    common->apply_to = (CfApplyTo) g_value_get_enum (value);
-    return CF_OK;
-  }
-  p = &cf_filter_info (filter)->params[row];
-  text = text_of (p, value);
-  code = cf_params_set (filter, params, p->name, text, status);
-  g_free (text);
-  return code;
+  if (row >= 0)
+    return cf_params_set_value (filter, params, (guint) row, value, status);
+  common->apply_to = (CfApplyTo) value.number;
+  return CF_OK;
 }
 
 /* Sets a value and checks all parameters together; `video`: NULL before the caps are known. */
 static CfCode
-set_checked (const CfFilter *filter, gint row, const GValue *value, const CfVideo *video, CfCommon *common,
-    gpointer params, CfStatus *status)
+set_checked (const CfFilter *filter, gint row, CfValue value, const CfVideo *video, CfCommon *common, gpointer params,
+    CfStatus *status)
 {
   CfCode code = set_value (filter, row, value, common, params, status);
 
@@ -295,21 +273,19 @@ set_checked (const CfFilter *filter, gint row, const GValue *value, const CfVide
 /* Sets a value that GstController computes: where it is refused (an even kernel-size), the next larger or smaller
  * whole number. */
 static CfCode
-set_animated (const CfFilter *filter, gint row, const GValue *value, const CfVideo *video, CfCommon *common,
-    gpointer params, CfStatus *status)
+set_animated (const CfFilter *filter, gint row, CfValue value, const CfVideo *video, CfCommon *common, gpointer params,
+    CfStatus *status)
 {
+  const gboolean whole = row >= 0 && cf_filter_info (filter)->params[row].type == CF_TYPE_INT;
   CfCode code = set_checked (filter, row, value, video, common, params, status);
 
-  for (gint step = 1; code != CF_OK && step >= -1 && G_VALUE_HOLDS_INT (value); step -= 2) {
+  for (gint step = 1; code != CF_OK && step >= -1 && whole; step -= 2) {
+    const CfValue near = { .number = value.number + step };
     CfStatus near_status = { 0 };
-    GValue near = G_VALUE_INIT;
 
-    g_value_init (&near, G_TYPE_INT);
-    g_value_set_int (&near, g_value_get_int (value) + step);
-    code = set_checked (filter, row, &near, video, common, params, &near_status);
+    code = set_checked (filter, row, near, video, common, params, &near_status);
     if (code == CF_OK)
       *status = near_status;
-    g_value_unset (&near);
   }
   return code;
 }
@@ -347,7 +323,7 @@ gst_cf_filter_advise (GstCfFilter *self, const CfStatus *status)
  * object lock is not held during the check, because a row may name a file to be read. If another thread changes a
  * property in the meantime, the change is repeated on the new values. */
 static void
-change (GstCfFilter *self, gint row, const GValue *value)
+change (GstCfFilter *self, gint row, CfValue value)
 {
   GstCfFilterPrivate *priv = PRIV (self);
   const CfFilter *filter = FILTER (self);
@@ -405,8 +381,13 @@ set_property (GObject *object, guint id, const GValue *value, GParamSpec *spec)
   GstCfFilterPrivate *priv = PRIV (self);
   gboolean late = FALSE;
 
-  if (id >= PROP_FILTER || id == PROP_APPLY_TO) {
-    change (self, id == PROP_APPLY_TO ? -1 : (gint) (id - PROP_FILTER), value);
+  if (id == PROP_APPLY_TO) {
+    change (self, -1, (CfValue) { .number = g_value_get_enum (value) });
+    return;
+  }
+  if (id >= PROP_FILTER) {
+    change (self, (gint) (id - PROP_FILTER),
+        value_of (&cf_filter_info (FILTER (self))->params[id - PROP_FILTER], value));
     return;
   }
   if (id >= PROP_ROI) {

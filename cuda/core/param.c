@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * core/param.c: parameter blocks: defaults, copies, and setting a parameter from text. */
+ * core/param.c: parameter blocks: defaults, copies, and setting a parameter, from text or by its value. */
 #define _GNU_SOURCE /* strtod_l */
 #include "filter.h"
 #include "text.h"
@@ -150,6 +150,48 @@ parse_bool (const char *text, int *value)
   return true;
 }
 
+static bool
+parse_value (const CfParam *p, const char *text, CfValue *value)
+{
+  value->text = text;
+  if (p->type == CF_TYPE_STRING || !text)
+    return p->type == CF_TYPE_STRING;
+  if (p->type == CF_TYPE_DOUBLE)
+    return parse_double (text, &value->real);
+  if (p->type == CF_TYPE_BOOL)
+    return parse_bool (text, &value->number);
+  if (p->type == CF_TYPE_FLAGS)
+    return parse_flags (p, text, &value->number);
+  if (p->type == CF_TYPE_COLOR)
+    return parse_color (text, &value->color);
+  return (p->type == CF_TYPE_ENUM && find_value (p, text, strlen (text), &value->number)) ||
+      parse_int (text, &value->number);
+}
+
+CfCode
+cf_params_set (const CfFilter *filter, void *params, const char *name, const char *text, CfStatus *status)
+{
+  const CfParam *p;
+  unsigned row = 0;
+  CfValue value;
+  char shown[80] = "";
+
+  while (row < filter->info.n_params && strcmp (filter->info.params[row].name, name) != 0)
+    row++;
+  if (row == filter->info.n_params)
+    return cf_fail (status, CF_BAD_VALUE, "the %s filter has no parameter %s", filter->info.stem,
+        cf_text_show (name, strlen (name), false, shown, sizeof shown));
+  p = &filter->info.params[row];
+  if (!p->readonly && !parse_value (p, text, &value)) {
+    if (text)
+      cf_text_show (text, strlen (text), false, shown, sizeof shown);
+    return cf_fail (status, CF_BAD_VALUE, "\"%s\" is no value for %s", shown, p->name);
+  }
+  return cf_params_set_value (filter, params, row, value, status);
+}
+
+/* ---- values ------------------------------------------------------------- */
+
 static CfCode
 set_string (char **field, const char *text, CfStatus *status)
 {
@@ -162,50 +204,23 @@ set_string (char **field, const char *text, CfStatus *status)
   return CF_OK;
 }
 
-/* Sets the field of one row, without effect on other rows. */
-static CfCode
-set_field (const CfParam *p, void *params, const char *text, CfStatus *status)
-{
-  void *field = field_of (p, params);
-  char shown[80] = "";
-  bool good = false;
-
-  if (p->type == CF_TYPE_STRING)
-    return set_string (field, text, status);
-  if (text && p->type == CF_TYPE_INT)
-    good = parse_int (text, field);
-  else if (text && p->type == CF_TYPE_DOUBLE)
-    good = parse_double (text, field);
-  else if (text && p->type == CF_TYPE_BOOL)
-    good = parse_bool (text, field);
-  else if (text && p->type == CF_TYPE_ENUM)
-    good = find_value (p, text, strlen (text), field) || parse_int (text, field);
-  else if (text && p->type == CF_TYPE_FLAGS)
-    good = parse_flags (p, text, field);
-  else if (text && p->type == CF_TYPE_COLOR)
-    good = parse_color (text, field);
-  if (good)
-    return CF_OK;
-  if (text)
-    cf_text_show (text, strlen (text), false, shown, sizeof shown);
-  return cf_fail (status, CF_BAD_VALUE, "\"%s\" is no value for %s", shown, p->name);
-}
-
 CfCode
-cf_params_set (const CfFilter *filter, void *params, const char *name, const char *text, CfStatus *status)
+cf_params_set_value (const CfFilter *filter, void *params, unsigned row, CfValue value, CfStatus *status)
 {
-  unsigned row = 0;
+  const CfParam *p = &filter->info.params[row];
+  void *field = field_of (p, params);
+  CfCode code = CF_OK;
   CfStatus local;
-  char shown[80];
-  CfCode code;
 
-  while (row < filter->info.n_params && strcmp (filter->info.params[row].name, name) != 0)
-    row++;
-  if (row == filter->info.n_params)
-    return cf_fail (status, CF_BAD_VALUE, "the %s filter has no parameter %s", filter->info.stem,
-        cf_text_show (name, strlen (name), false, shown, sizeof shown));
-  if (filter->info.params[row].readonly)
-    return cf_fail (status, CF_BAD_VALUE, "%s can only be read", name);
-  code = set_field (&filter->info.params[row], params, text, status);
+  if (p->readonly)
+    return cf_fail (status, CF_BAD_VALUE, "%s can only be read", p->name);
+  if (p->type == CF_TYPE_STRING)
+    code = set_string (field, value.text, status);
+  else if (p->type == CF_TYPE_DOUBLE)
+    *(double *) field = value.real;
+  else if (p->type == CF_TYPE_COLOR)
+    *(uint32_t *) field = value.color;
+  else
+    *(int *) field = value.number;
   return code == CF_OK && filter->changed ? filter->changed (params, row, status ? status : &local) : code;
 }
