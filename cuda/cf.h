@@ -437,31 +437,44 @@ typedef struct {
   double x, y;
 } CfCorner;
 
-/* A named polygon (even-odd). */
+/* A polygon (even-odd). */
 typedef struct {
-  char name[64];
+  char name[64]; /* "" of mask-polygons */
   const CfCorner *corner;
   unsigned n;
 } CfZone;
 
 typedef struct {
-  CfZone *zone;
+  CfZone *zone; /* the corners of each follow those of the one before in memory */
   unsigned n;
 } CfZones;
-
-/* Lists of points, rectangles and polygons have one grammar: ';' separates entries, and empty ones do not count. A
- * point is x,y and a rectangle x,y,width,height. Blanks may stand around each number. Blanks or a comma separate the
- * points of a polygon. Numbers are decimal, whatever the locale; digits beyond 1e-12 do not count.
- *
- * Reads `n` numbers with commas between them, and the blanks around each. Sets *point to whether one has a decimal
- * point. Returns the text behind, which begins with ',', ';', another number or the end; NULL for another text. Any
- * thread. */
-const char *cf_text_tuple (const char *text, unsigned n, double *number, bool *point);
 
 /* Reads zones: "door: 0.1,0.2 0.4,0.2 0.4,0.6; yard: ...", a name and a polygon each; NULL and blanks: none. Returns
  * NULL and a status for another text and without memory. Any thread. */
 CfZones *cf_zones_new (const char *text, CfStatus *status);
+/* Reads mask-polygons, which have no names. */
+CfZones *cf_polygons_new (const char *text, CfStatus *status);
 void cf_zones_free (CfZones *zones);
+
+/* Reads a list of points, rectangles or polygons. ';' separates entries, and empty ones do not count. A point is x,y
+ * and a rectangle x,y,width,height. Blanks or a comma separate the points of a polygon. Blanks may stand around each
+ * number, and a comma behind the last one of an entry. Numbers are decimal, whatever the locale; digits beyond 1e-12
+ * do not count. Any thread. */
+typedef struct {
+  const char *what;    /* the parameter's name, which begins each message */
+  const char *example; /* a valid entry */
+  const char *text;    /* what is left to read; NULL: nothing */
+  const char *entry;   /* the current one */
+  unsigned number;     /* of the entry, from 1 on */
+} CfTextList;
+
+/* Moves to the next entry when the current one was read. Returns false behind the last one. */
+bool cf_text_next (CfTextList *list);
+/* Reads the entry as tuples of `n` numbers, `most` of them at most. Sets *point to whether a number has a decimal
+ * point. Returns the count of tuples, -1 for another text. */
+int cf_text_tuples (CfTextList *list, unsigned n, double *number, unsigned most, bool *point);
+/* Fills the status with what is wrong with the entry ("must have ..."), its number, and the example. */
+CfCode cf_text_refuse (const CfTextList *list, const char *wrong, CfStatus *status);
 
 /* ---- CPU ---------------------------------------------------------------- */
 

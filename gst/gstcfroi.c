@@ -24,7 +24,7 @@ typedef enum { GST_CF_ROI_PASS, GST_CF_ROI_LAST, GST_CF_ROI_ALL, GST_CF_ROI_AUTO
 /* The properties that are texts; each is read into a block of bytes that does not change. */
 typedef enum {
   GST_CF_ROI_RECTANGLES, /* GstCfRoiRectangle[] */
-  GST_CF_ROI_POLYGONS,   /* GstCfRoiCorner[] */
+  GST_CF_ROI_POLYGONS,   /* CfZones */
   GST_CF_ROI_MASK,       /* GstCfMask */
   GST_CF_ROI_TYPES,      /* GQuark[] */
   GST_CF_ROI_SIZE,       /* GstCfRoiSize */
@@ -40,12 +40,6 @@ typedef struct {
 typedef struct {
   gint width, height;
 } GstCfRoiSize;
-
-/* In fractions of the frame. */
-typedef struct {
-  gdouble x, y;
-  gboolean last; /* of its polygon */
-} GstCfRoiCorner;
 
 typedef struct {
   gboolean enabled, meta, ellipses, invert;
@@ -109,27 +103,6 @@ G_STATIC_ASSERT (N_PROPERTIES == GST_CF_ROI_N_PROPERTIES);
 /* ---- texts -------------------------------------------------------------- */
 
 #define PIXELS_MAX (2 * CF_MAX_SIZE) /* of a coordinate */
-#define SHOWN 60                     /* bytes of a text in a message */
-
-/* Returns the first part of a text in a form for messages; the caller frees it. */
-static gchar *
-shown (const gchar *text)
-{
-  gboolean is_long = strlen (text) > SHOWN;
-  gchar *valid = g_utf8_make_valid (text, is_long ? SHOWN : -1);
-  gchar *out = g_strdelimit (g_strconcat (valid, is_long ? "..." : NULL, NULL), "\a\b\t\n\v\f\r", ' ');
-
-  g_free (valid);
-  return out;
-}
-
-static const gchar *
-skip_blanks (const gchar *text)
-{
-  while (g_ascii_isspace (*text))
-    text++;
-  return text;
-}
 
 static gboolean
 is_fraction (gdouble number)
@@ -139,53 +112,21 @@ is_fraction (gdouble number)
 
 /* Reads a rectangle. Returns what is wrong with it, or NULL. */
 static const gchar *
-read_rectangle (const gchar *text, GstCfRoiRectangle *r)
+read_rectangle (CfTextList *list, GstCfRoiRectangle *r)
 {
   gdouble n[4];
   bool point;
 
-  text = cf_text_tuple (text, 4, n, &point);
-  if (!text || *text)
-    return "is not four numbers x,y,width,height, as in 10,20,64,48 (pixels) or 0.1,0.2,0.5,0.25 (fractions)";
-  r->fractions = point;
-  if (r->fractions && !(is_fraction (n[0]) && is_fraction (n[1]) && is_fraction (n[2]) && is_fraction (n[3])))
-    return "has a decimal point, so that all four are fractions of the frame: they must be from 0 to 1";
+  if (cf_text_tuples (list, 4, n, 1, &point) != 1)
+    return "is not four numbers x,y,width,height";
+  if (point && !(is_fraction (n[0]) && is_fraction (n[1]) && is_fraction (n[2]) && is_fraction (n[3])))
+    return "has a decimal point, so all four are fractions of the frame and must be from 0 to 1";
   if (!(n[2] > 0) || !(n[3] > 0))
     return "must have a width and a height of more than 0";
   for (guint i = 0; i < 4; i++)
     if (fabs (n[i]) > PIXELS_MAX)
       return "is too large: no number may be beyond 32768 pixels";
-  r->x = n[0];
-  r->y = n[1];
-  r->width = n[2];
-  r->height = n[3];
-  return NULL;
-}
-
-/* Reads a polygon's corners and appends them to `corners`. Returns what is wrong with it, or NULL. */
-static const gchar *
-read_polygon (const gchar *text, GArray *corners)
-{
-  const guint before = corners->len;
-
-  while (*text) {
-    GstCfRoiCorner c = { 0 };
-    gdouble n[2];
-    bool point;
-
-    text = cf_text_tuple (text, 2, n, &point);
-    if (!text)
-      return "is not a list of corners x,y, as in 0.1,0.2 0.4,0.2 0.4,0.6";
-    if (!is_fraction (n[0]) || !is_fraction (n[1]))
-      return "must have corners in fractions of the frame, from 0 to 1";
-    c.x = n[0];
-    c.y = n[1];
-    text = skip_blanks (text + (*text == ','));
-    g_array_append_val (corners, c);
-  }
-  if (corners->len - before < 3)
-    return "must have three corners or more";
-  g_array_index (corners, GstCfRoiCorner, corners->len - 1).last = TRUE;
+  *r = (GstCfRoiRectangle) { n[0], n[1], n[2], n[3], point };
   return NULL;
 }
 
@@ -201,35 +142,37 @@ block_of (GArray *list, gsize size)
   return NULL;
 }
 
-/* Reads the shapes of a text, which ';' separates. Returns NULL if there is none, with a status if one is wrong. */
+/* Returns NULL if there is no rectangle, with a status if one is wrong. */
 static GBytes *
-read_shapes (GstCfRoiText kind, const gchar *text, CfStatus *status)
+read_rectangles (const gchar *text, CfStatus *status)
 {
-  const gboolean polygons = kind == GST_CF_ROI_POLYGONS;
-  const gsize size = polygons ? sizeof (GstCfRoiCorner) : sizeof (GstCfRoiRectangle);
-  GArray *list = g_array_new (FALSE, FALSE, (guint) size);
-  gchar **parts = g_strsplit (text, ";", -1);
-  const gchar *wrong = NULL;
+  CfTextList list = { .what = "roi", .example = "10,20,64,48 (pixels) or 0.1,0.2,0.5,0.25 (fractions)", .text = text };
+  GArray *rectangles = g_array_new (FALSE, FALSE, sizeof (GstCfRoiRectangle));
 
-  for (guint i = 0; parts[i] && !wrong; i++) {
+  while (cf_text_next (&list)) {
     GstCfRoiRectangle r;
+    const gchar *wrong = read_rectangle (&list, &r);
 
-    if (*skip_blanks (parts[i]) == '\0')
-      continue;
-    wrong = polygons ? read_polygon (parts[i], list) : read_rectangle (parts[i], &r);
-    if (!wrong && !polygons)
-      g_array_append_val (list, r);
     if (wrong) {
-      gchar *part = shown (skip_blanks (parts[i]));
-
-      cf_fail (status, CF_BAD_VALUE, "%s: number %u, \"%s\", %s", polygons ? "mask-polygons" : "roi", i + 1, part,
-          wrong);
-      g_free (part);
-      g_array_set_size (list, 0);
+      cf_text_refuse (&list, wrong, status);
+      g_array_set_size (rectangles, 0);
+      break;
     }
+    g_array_append_val (rectangles, r);
   }
-  g_strfreev (parts);
-  return block_of (list, size);
+  return block_of (rectangles, sizeof (GstCfRoiRectangle));
+}
+
+/* Returns NULL if there is no polygon, with a status if one is wrong. */
+static GBytes *
+read_polygons (const gchar *text, CfStatus *status)
+{
+  CfZones *zones = cf_polygons_new (text, status);
+
+  if (zones && zones->n > 0)
+    return g_bytes_new_with_free_func (zones, sizeof *zones, (GDestroyNotify) cf_zones_free, zones);
+  cf_zones_free (zones);
+  return NULL;
 }
 
 static GBytes *
@@ -238,7 +181,7 @@ read_size (const gchar *text, CfStatus *status)
   GstCfRoiSize size = { 0 };
   gint end = 0;
 
-  if (sscanf (text, "%5dx%5d%n", &size.width, &size.height, &end) == 2 && !text[end] && size.width > 0 &&
+  if (sscanf (text, " %5d x %5d %n", &size.width, &size.height, &end) == 2 && !text[end] && size.width > 0 &&
       size.height > 0 && size.width <= PIXELS_MAX && size.height <= PIXELS_MAX)
     return g_bytes_new (&size, sizeof size);
   cf_fail (status, CF_BAD_VALUE, "roi-size: \"%.20s\" is not WIDTHxHEIGHT, as in 1920x1080", text);
@@ -271,7 +214,9 @@ read_text (GstCfRoiText kind, const gchar *text, CfStatus *status)
     return gst_cf_mask_read (text, status);
   if (kind == GST_CF_ROI_SIZE)
     return read_size (text, status);
-  return kind == GST_CF_ROI_TYPES ? read_types (text) : read_shapes (kind, text, status);
+  if (kind == GST_CF_ROI_TYPES)
+    return read_types (text);
+  return kind == GST_CF_ROI_RECTANGLES ? read_rectangles (text, status) : read_polygons (text, status);
 }
 
 /* ---- changes ------------------------------------------------------------ */
@@ -1153,21 +1098,21 @@ gst_cf_roi_see (GstCfRoi *roi, GstBuffer *in, const GstSegment *segment, const G
 static void
 scale_polygons (const GstCfRoi *roi, const CfVideo *video, CfAreaSpec *spec)
 {
-  gsize size = 0;
-  const GstCfRoiCorner *corner = g_bytes_get_data (roi->now.source[GST_CF_ROI_POLYGONS], &size);
-  const gsize n = size / sizeof *corner;
-  CfPolygon *polygon = g_new0 (CfPolygon, n);
+  const CfZones *zones = g_bytes_get_data (roi->now.source[GST_CF_ROI_POLYGONS], NULL);
+  const CfZone *last = &zones->zone[zones->n - 1];
+  const CfCorner *corner = zones->zone[0].corner;
+  const gsize n = (gsize) (last->corner - corner) + last->n;
+  CfPolygon *polygon = g_new (CfPolygon, zones->n);
   CfPoint *point = g_new (CfPoint, n);
 
-  polygon->point = point;
-  spec->polygon = polygon;
   for (gsize i = 0; i < n; i++) {
     point[i].x = (int) floor (corner[i].x * video->width * 256 + 0.5);
     point[i].y = (int) floor (corner[i].y * video->height * 256 + 0.5);
-    polygon[spec->n_polygons].n++;
-    if (corner[i].last && ++spec->n_polygons < n)
-      polygon[spec->n_polygons].point = &point[i + 1];
   }
+  for (guint i = 0; i < zones->n; i++)
+    polygon[i] = (CfPolygon) { &point[zones->zone[i].corner - corner], zones->zone[i].n };
+  spec->polygon = polygon;
+  spec->n_polygons = zones->n;
 }
 
 /* Makes the area of the properties alone. */

@@ -94,7 +94,7 @@
  *
  * | parameter | unit, range | takes effect |
  * | preset | see above (gauss) | next frame |
- * | kernel | text: rows by ';', numbers by spaces or ',' | next frame; preset becomes custom |
+ * | kernel | text: rows by ';', numbers by spaces or ',', either may be last | next frame; preset becomes custom |
  * | kernel-file | path of the same, rows by newline or ';'; read once, when set | next frame; preset becomes custom |
  * | kernel-size, kernel-width, kernel-height | samples, 0 or odd 1..255 (0) | next frame |
  * | sigma, sigma-y | samples, 0..100 (0) | next frame |

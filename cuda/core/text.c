@@ -160,6 +160,111 @@ cf_text_unread (const char *what, const char *path, CfStatus *status)
 
 /* ---- numbers ------------------------------------------------------------ */
 
+#define BLANKS " \t\r\n\v\f"
+
+static const char *
+skip_digits (const char *s)
+{
+  while (is_digit (*s))
+    s++;
+  return s;
+}
+
+/* Returns the end of the decimal number at `s`, which may have an exponent if `exponent` says so; `s` if there is none.
+ */
+static const char *
+number_end (const char *s, bool exponent)
+{
+  const char *digits = *s == '+' || *s == '-' ? s + 1 : s;
+  const char *end = skip_digits (digits);
+  bool any = end > digits;
+
+  if (*end == '.') {
+    digits = end + 1;
+    end = skip_digits (digits);
+    any = any || end > digits;
+  }
+  if (!any)
+    return s;
+  if (exponent && (*end == 'e' || *end == 'E')) {
+    digits = end[1] == '+' || end[1] == '-' ? end + 2 : end + 1;
+    if (is_digit (*digits))
+      end = skip_digits (digits);
+  }
+  return end;
+}
+
+/* ---- lists -------------------------------------------------------------- */
+
+bool
+cf_text_next (CfTextList *list)
+{
+  if (!list->text)
+    return false;
+  list->text += strspn (list->text, BLANKS ";");
+  list->entry = list->text;
+  list->number += *list->text != '\0';
+  return *list->text != '\0';
+}
+
+CfCode
+cf_text_refuse (const CfTextList *list, const char *wrong, CfStatus *status)
+{
+  char shown[48];
+
+  cf_text_show (list->entry, strcspn (list->entry, ";"), false, shown, sizeof shown);
+  return cf_fail (status, CF_BAD_VALUE, "%s: number %u, \"%s\", %s; an example is %s", list->what, list->number, shown,
+      wrong, list->example);
+}
+
+/* Reads a number without an exponent. Returns the text behind it and the blanks, or NULL. */
+static const char *
+read_decimal (const char *text, double *number, bool *point)
+{
+  const char *end = number_end (text, false);
+  double value = 0, unit = 1; /* both exact */
+  bool fraction = false;
+
+  if (end == text || !strchr (BLANKS ",;", *end))
+    return NULL;
+  for (const char *at = text; at < end; at++) {
+    fraction = fraction || *at == '.';
+    if (is_digit (*at) && unit < 1e12) {
+      value = 10 * value + (*at - '0');
+      unit *= fraction ? 10 : 1;
+    }
+  }
+  *number = (*text == '-' ? -value : value) / unit;
+  *point = *point || fraction;
+  return end + strspn (end, BLANKS);
+}
+
+int
+cf_text_tuples (CfTextList *list, unsigned n, double *number, unsigned most, bool *point)
+{
+  const char *at = list->text + strspn (list->text, BLANKS);
+  unsigned tuples = 0;
+
+  *point = false;
+  for (; *at && *at != ';'; tuples++) {
+    if (tuples == most)
+      return -1;
+    for (unsigned i = 0; i < n; i++) {
+      if (i > 0 && *at++ != ',')
+        return -1;
+      at = read_decimal (at + strspn (at, BLANKS), number++, point);
+      if (!at)
+        return -1;
+    }
+    if (*at == ',')
+      at += 1 + strspn (at + 1, BLANKS);
+  }
+  list->text = at;
+  return (int) tuples;
+}
+
+/* ---- rows --------------------------------------------------------------- */
+
 typedef struct {
   const CfTextKind *kind;
   const char *at;
@@ -171,7 +276,7 @@ typedef struct {
 static bool
 is_blank (char c)
 {
-  return c == ' ' || c == '\t' || c == '\r';
+  return c != '\n' && c != '\0' && strchr (BLANKS, c);
 }
 
 static bool
@@ -187,50 +292,19 @@ skip_blanks (Reader *r)
     r->at++;
 }
 
-static const char *
-skip_digits (const char *s)
-{
-  while (is_digit (*s))
-    s++;
-  return s;
-}
-
-/* Returns the end of the decimal number at `s`; `s` if there is none. */
-static const char *
-number_end (const char *s)
-{
-  const char *digits = *s == '+' || *s == '-' ? s + 1 : s;
-  const char *end = skip_digits (digits);
-  bool any = end > digits;
-
-  if (*end == '.') {
-    digits = end + 1;
-    end = skip_digits (digits);
-    any = any || end > digits;
-  }
-  if (!any)
-    return s;
-  if (*end == 'e' || *end == 'E') {
-    digits = end[1] == '+' || end[1] == '-' ? end + 2 : end + 1;
-    if (is_digit (*digits))
-      end = skip_digits (digits);
-  }
-  return end;
-}
-
 #define FAIL(r, ...) (cf_fail ((r)->status, CF_BAD_VALUE, __VA_ARGS__))
 
 static CfCode
 read_number (Reader *r, double *value)
 {
-  const char *start = r->at, *stop = start, *end = number_end (start);
+  const char *start = r->at, *stop = start, *end = number_end (start, true);
   char shown[40];
 
   while (!ends_row (*stop) && !is_blank (*stop) && *stop != ',')
     stop++;
   if (stop == start)
-    return FAIL (r, "%s, row %d, column %d: a number is missing %s; write numbers, as in %s", r->kind->what, r->row + 1,
-        r->column + 1, *start == ',' ? "before the comma" : "after the comma", r->kind->example);
+    return FAIL (r, "%s, row %d, column %d: a number is missing before the comma; write numbers, as in %s",
+        r->kind->what, r->row + 1, r->column + 1, r->kind->example);
   cf_text_show (start, (size_t) (stop - start), false, shown, sizeof shown);
   if (end != stop)
     return FAIL (r, "%s, row %d, column %d: \"%s\" is not a number; use decimal numbers, as in %s", r->kind->what,
@@ -243,58 +317,16 @@ read_number (Reader *r, double *value)
   return CF_OK;
 }
 
-/* ---- points and rectangles ---------------------------------------------- */
-
-static const char *
-read_decimal (const char *text, double *number, bool *point)
-{
-  const bool minus = *text == '-';
-  double value = 0, unit = 1; /* both exact */
-  bool any = false;
-
-  text += minus || *text == '+';
-  for (; is_digit (*text); text++, any = true)
-    value = 10 * value + (*text - '0');
-  if (*text == '.') {
-    *point = true;
-    for (text++; is_digit (*text); text++, any = true)
-      if (unit < 1e12) {
-        unit *= 10;
-        value = 10 * value + (*text - '0');
-      }
-  }
-  *number = (minus ? -value : value) / unit;
-  return any && strchr (" \t\r\n,;", *text) ? text : NULL;
-}
-
-const char *
-cf_text_tuple (const char *text, unsigned n, double *number, bool *point)
-{
-  *point = false;
-  for (unsigned i = 0; text && i < n; i++) {
-    if (i > 0 && *text++ != ',')
-      return NULL;
-    text = read_decimal (text + strspn (text, " \t\r\n"), &number[i], point);
-    text = text ? text + strspn (text, " \t\r\n") : NULL;
-  }
-  return text;
-}
-
-/* ---- rows --------------------------------------------------------------- */
-
 /* Reads one row to `t`, up to the character that ends it, and sets `*n` to the count of its numbers. All rows after the
  * first must have `w` numbers. */
 static CfCode
 read_row (Reader *r, double *t, int w, int *n)
 {
-  CfCode code = CF_OK;
-
   skip_blanks (r);
-  for (r->column = 0; code == CF_OK && !(r->column == 0 && ends_row (*r->at)); r->column++) {
+  for (r->column = 0; !ends_row (*r->at); r->column++) {
     double value = 0;
-    bool comma;
+    CfCode code = read_number (r, &value);
 
-    code = read_number (r, &value);
     if (code != CF_OK)
       return code;
     if (r->row > 0 && r->column >= w)
@@ -305,13 +337,9 @@ read_row (Reader *r, double *t, int w, int *n)
           r->kind->what, r->row + 1, r->column + 1, r->kind->thing, r->kind->max, r->kind->max);
     t[r->column] = value;
     skip_blanks (r);
-    comma = *r->at == ',';
-    if (comma) {
+    if (*r->at == ',') {
       r->at++;
       skip_blanks (r);
-    } else if (ends_row (*r->at)) {
-      r->column++;
-      break;
     }
   }
   *n = r->column;

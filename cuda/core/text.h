@@ -18,8 +18,9 @@ typedef struct {
   int max;             /* the maximum number of rows and of columns */
 } CfTextKind;
 
-/* Reads rows of numbers, separated by ';' or line ends; numbers are separated by blanks or ','. Stores number i of row
- * j in t[j * w + i]; `t` has room for max x max numbers. An error names row and column, counted from 1. */
+/* Reads rows of numbers, separated by ';' or line ends; numbers are separated by blanks or ','. A separator may stand
+ * behind the last row and behind the last number of a row. Stores number i of row j in t[j * w + i]; `t` has room for
+ * max x max numbers. An error names row and column, counted from 1. */
 CfCode cf_text_parse (const CfTextKind *kind, const char *text, double *t, int *w, int *h, CfStatus *status);
 
 /* Fills the message of `status` (with CF_OK) if a row of the text looks like numbers with decimal commas: "0,5 1 0,5"

@@ -1,57 +1,29 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * core/zones.c: reads zones from text, in any locale. */
+ * core/zones.c: reads polygons from text, with names (zones) and without. */
 #include "text.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define EXAMPLE "door: 0.1,0.2 0.4,0.2 0.4,0.6"
+#define EXAMPLE "0.1,0.2 0.4,0.2 0.4,0.6"
 
-static const char *
-skip_blanks (const char *text)
+/* Reads the name of a zone and the colon. Returns whether they are there. */
+static bool
+read_name (CfTextList *list, CfZone *zone)
 {
-  return text + strspn (text, " \t\r\n");
-}
-
-/* Reads a corner "x,y" of the frame, and a comma behind it. Returns the text behind that and the blanks, or NULL. */
-static const char *
-read_corner (const char *text, CfCorner *corner)
-{
-  double n[2];
-  bool point;
-
-  text = cf_text_tuple (text, 2, n, &point);
-  if (!text || !(n[0] >= 0 && n[0] <= 1 && n[1] >= 0 && n[1] <= 1))
-    return NULL;
-  *corner = (CfCorner) { n[0], n[1] };
-  return skip_blanks (text + (*text == ','));
-}
-
-static CfCode
-bad_zone (const char *text, unsigned number, const char *wrong, CfStatus *status)
-{
-  char part[48];
-
-  return cf_fail (status, CF_BAD_VALUE, "zones: number %u, \"%s\", %s; an example is " EXAMPLE, number,
-      cf_text_show (text, strcspn (text, ";"), false, part, sizeof part), wrong);
-}
-
-/* Reads the name of a zone and the colon. Returns the text behind, or NULL. */
-static const char *
-read_name (const char *text, CfZone *zone)
-{
-  const size_t to = strcspn (text, ":;");
+  const size_t to = strcspn (list->text, ":;");
   size_t n = to;
 
-  while (n > 0 && strchr (" \t\r\n", text[n - 1]))
+  while (n > 0 && strchr (" \t\r\n", list->text[n - 1]))
     n--;
-  if (text[to] != ':' || n == 0 || n >= sizeof zone->name)
-    return NULL;
-  memcpy (zone->name, text, n);
+  if (list->text[to] != ':' || n == 0 || n >= sizeof zone->name)
+    return false;
+  memcpy (zone->name, list->text, n);
   zone->name[n] = '\0';
-  return skip_blanks (text + to + 1);
+  list->text += to + 1;
+  return true;
 }
 
 /* Where the zones with a name are: a table that is twice as large as their number at least, in which an entry is the
@@ -77,66 +49,82 @@ enter_name (Names *names, const CfZones *zones)
   return true;
 }
 
+/* Reads polygons, with names unless `names` is NULL. `corner` has room for `room` corners. */
 static CfCode
-read_zones (const char *text, CfZones *zones, CfCorner *corner, Names *names, CfStatus *status)
+read_zones (CfTextList *list, CfZones *zones, CfCorner *corner, size_t room, Names *names, CfStatus *status)
 {
-  for (text = skip_blanks (text); *text; text = skip_blanks (text + (*text == ';'))) {
-    const char *begin = text;
+  while (cf_text_next (list)) {
     CfZone *zone = &zones->zone[zones->n];
+    bool point, inside = true;
+    int n;
 
-    if (*text == ';')
-      continue;
     *zone = (CfZone) { .corner = corner };
-    text = read_name (text, zone);
-    if (!text)
-      return bad_zone (begin, zones->n + 1, "must begin with a name of up to 63 bytes and a colon", status);
-    if (!enter_name (names, zones))
-      return bad_zone (begin, zones->n + 1, "has the name of an earlier one", status);
-    while (*text && *text != ';') {
-      text = read_corner (text, corner);
-      if (!text)
-        return bad_zone (begin, zones->n + 1, "must have corners x,y in fractions of the frame, from 0 to 1", status);
-      corner++;
-      zone->n++;
-    }
-    if (zone->n < 3)
-      return bad_zone (begin, zones->n + 1, "must have three corners or more", status);
+    if (names && !read_name (list, zone))
+      return cf_text_refuse (list, "must begin with a name of up to 63 bytes and a colon", status);
+    if (names && !enter_name (names, zones))
+      return cf_text_refuse (list, "has the name of an earlier one", status);
+    n = cf_text_tuples (list, 2, &corner->x, (unsigned) room, &point);
+    for (int i = 0; i < n; i++)
+      inside = inside && corner[i].x >= 0 && corner[i].x <= 1 && corner[i].y >= 0 && corner[i].y <= 1;
+    if (n < 0 || !inside)
+      return cf_text_refuse (list, "must have corners x,y in fractions of the frame, from 0 to 1", status);
+    if (n < 3)
+      return cf_text_refuse (list, "must have three corners or more", status);
+    zone->n = (unsigned) n;
     zones->n++;
+    corner += n;
+    room -= (size_t) n;
   }
   return CF_OK;
 }
 
-CfZones *
-cf_zones_new (const char *text, CfStatus *status)
+static CfZones *
+new_zones (CfTextList *list, bool named, CfStatus *status)
 {
-  size_t n_zones = 1, n_corners, length;
+  const char *text = list->text ? list->text : "";
+  const size_t length = strlen (text), n_corners = length / 3 + 1; /* a corner has three bytes or more */
+  size_t n_zones = 1;
   CfCode code = CF_NO_MEMORY;
   Names names = { 0 };
   CfZones *zones;
   CfCorner *corner;
 
-  text = text ? text : "";
-  length = strlen (text);
-  n_corners = length / 3 + 1; /* a corner has three bytes or more */
   for (size_t i = 0; i < length; i++)
     n_zones += text[i] == ';';
-  zones = length <= CF_TEXT_MAX ? malloc (sizeof *zones + n_corners * sizeof *corner + n_zones * sizeof (CfZone))
-                                : NULL;
+  zones = length <= CF_TEXT_MAX || !named
+      ? malloc (sizeof *zones + n_corners * sizeof *corner + n_zones * sizeof (CfZone))
+      : NULL;
   while (zones && names.mask < 2 * n_zones)
     names.mask = 2 * names.mask + 1;
   names.entry = zones ? calloc (names.mask + 1, sizeof *names.entry) : NULL;
   if (names.entry) {
     corner = (CfCorner *) (zones + 1);
     *zones = (CfZones) { .zone = (CfZone *) (corner + n_corners) };
-    code = read_zones (text, zones, corner, &names, status);
+    code = read_zones (list, zones, corner, n_corners, named ? &names : NULL, status);
   } else {
-    cf_fail (status, CF_NO_MEMORY, "out of memory: zones of %zu bytes", length);
+    cf_fail (status, CF_NO_MEMORY, "out of memory: %s of %zu bytes", list->what, length);
   }
   free (names.entry);
   if (code == CF_OK)
     return zones;
   free (zones);
   return NULL;
+}
+
+CfZones *
+cf_zones_new (const char *text, CfStatus *status)
+{
+  CfTextList list = { .what = "zones", .example = "door: " EXAMPLE, .text = text };
+
+  return new_zones (&list, true, status);
+}
+
+CfZones *
+cf_polygons_new (const char *text, CfStatus *status)
+{
+  CfTextList list = { .what = "mask-polygons", .example = EXAMPLE, .text = text };
+
+  return new_zones (&list, false, status);
 }
 
 void

@@ -6,8 +6,6 @@
  * contract, segment/cpu/plan.c the CPU plan, segment/gpu/plan.cu the CUDA plan. */
 #include "segment.h"
 
-#include "core/text.h"
-
 #include <math.h>
 #include <string.h>
 
@@ -66,32 +64,25 @@ static const CfParam params[] = {
 
 #define BEYOND 1000000 /* of a coordinate */
 
-static const char *
-skip_empty (const char *text)
+static CfTextList
+seeds_of (const char *text)
 {
-  return text ? text + strspn (text, "; \t\r\n") : "";
+  return (CfTextList) { .what = "seeds", .example = "320,240", .text = text };
 }
 
-/* Reads "x,y" and what comes before the next point, and moves `*text` behind them. `number` of the point counts from 1.
- */
+/* Reads the current point of the list. */
 static CfCode
-read_point (const char **text, int number, int *x, int *y, CfStatus *status)
+read_point (CfTextList *list, int *x, int *y, CfStatus *status)
 {
   double n[2];
   bool point;
-  const char *end = cf_text_tuple (*text, 2, n, &point);
-  char shown[48];
 
-  if (!end || (*end && *end != ';') || point || !(fabs (n[0]) < BEYOND) || !(fabs (n[1]) < BEYOND))
-    return cf_fail (status, CF_BAD_VALUE,
-        "point %d of seeds is \"%s\"; it must be two whole numbers such as 320,240, "
-        "with a ';' between points",
-        number, cf_text_show (*text, strcspn (*text, ";"), false, shown, sizeof shown));
-  if (number > CF_SEGMENT_MAX_SEEDS)
+  if (cf_text_tuples (list, 2, n, 1, &point) != 1 || point || !(fabs (n[0]) < BEYOND) || !(fabs (n[1]) < BEYOND))
+    return cf_text_refuse (list, "must be two whole numbers x,y, with a ';' between points", status);
+  if (list->number > CF_SEGMENT_MAX_SEEDS)
     return cf_fail (status, CF_BAD_VALUE, "seeds has more than %d points", CF_SEGMENT_MAX_SEEDS);
   *x = (int) n[0];
   *y = (int) n[1];
-  *text = skip_empty (end);
   return CF_OK;
 }
 
@@ -106,10 +97,11 @@ is_inside (const CfVideo *video, int x, int y)
 static CfCode
 read_seeds (const char *text, const CfVideo *video, CfSegmentSetup *setup, CfStatus *status)
 {
-  text = skip_empty (text);
-  for (int number = 1; *text; number++) {
+  CfTextList list = seeds_of (text);
+
+  while (cf_text_next (&list)) {
     int x = 0, y = 0;
-    CfCode code = read_point (&text, number, &x, &y, status);
+    CfCode code = read_point (&list, &x, &y, status);
 
     if (code != CF_OK)
       return code;
@@ -236,17 +228,17 @@ cf_segment_describe (CfFormat format, const CfSegmentRegion *found, unsigned n, 
 static void
 advise (const CfVideo *video, const void *params_, CfStatus *status)
 {
-  const char *text = skip_empty (((const CfSegmentParams *) params_)->seeds);
+  CfTextList list = seeds_of (((const CfSegmentParams *) params_)->seeds);
 
-  for (int number = 1; video && *text; number++) {
+  while (video && cf_text_next (&list)) {
     CfStatus ignored;
     int x = 0, y = 0;
 
-    if (read_point (&text, number, &x, &y, &ignored) != CF_OK)
+    if (read_point (&list, &x, &y, &ignored) != CF_OK)
       return;
     if (!is_inside (video, x, y)) {
-      cf_fail (status, CF_OK, "point %d of seeds, %d,%d, is outside the frame of %d x %d pixels and is not used",
-          number, x, y, video->width, video->height);
+      cf_fail (status, CF_OK, "point %u of seeds, %d,%d, is outside the frame of %d x %d pixels and is not used",
+          list.number, x, y, video->width, video->height);
       return;
     }
   }

@@ -5,6 +5,7 @@
 #include "common.h"
 
 #include <glib/gstdio.h>
+#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -277,6 +278,36 @@ expect_message (const gchar *text, const gchar *name, const gchar *where)
 {
   fail_unless (strstr (text, where) && strstr (text, name), "not \"%s\", \"%s\": %s", name, where, text);
   fail_unless (strlen (text) < 300, "too long to read: %s", text);
+}
+
+/* Returns whether the locale is now one whose decimal sign is a comma; it is made in `folder`. */
+static gboolean
+set_comma_locale (const gchar *folder)
+{
+  gchar *path = g_build_filename (folder, "comma", NULL);
+  gchar *command[] = { "localedef", "-c", "-i", "de_DE", "-f", "UTF-8", "--no-archive", path, NULL };
+
+  (void) g_spawn_sync (NULL, command, NULL,
+      G_SPAWN_SEARCH_PATH | G_SPAWN_STDOUT_TO_DEV_NULL | G_SPAWN_STDERR_TO_DEV_NULL, NULL, NULL, NULL, NULL, NULL,
+      NULL);
+  g_free (path);
+  g_setenv ("LOCPATH", folder, TRUE);
+  return setlocale (LC_ALL, "comma") && strcmp (localeconv ()->decimal_point, ",") == 0;
+}
+
+void
+in_comma_locale (void (*function) (void))
+{
+  gchar *folder = g_dir_make_tmp ("cf-locale-XXXXXX", NULL), *command[] = { "rm", "-r", folder, NULL };
+  gchar *before = g_strdup (setlocale (LC_ALL, NULL));
+
+  if (!set_comma_locale (folder))
+    printf ("no locale with a decimal comma: only others are tested\n");
+  function ();
+  fail_unless (setlocale (LC_ALL, before) != NULL); /* tests may share a process (CK_FORK=no) */
+  fail_unless (g_spawn_sync (NULL, command, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, NULL, NULL, NULL, NULL));
+  g_free (folder);
+  g_free (before);
 }
 
 gchar *

@@ -65,6 +65,8 @@ gchar *temporary_file (const gchar *text);
 void free_value (gchar *value, gboolean is_file);
 /* Fails unless this error text names the property, contains `where`, and is short. */
 void expect_message (const gchar *text, const gchar *name, const gchar *where);
+/* Calls a function in a locale whose decimal sign is a comma, where localedef can make one. */
+void in_comma_locale (void (*function) (void));
 /* Returns `text` repeated n times; the caller frees it. */
 gchar *repeated (const gchar *text, gsize n);
 /* Returns the next message of that type on the element's bus; NULL if there is none. */

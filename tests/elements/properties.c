@@ -162,6 +162,106 @@ GST_START_TEST (file_is_read_once)
 }
 GST_END_TEST
 
+/* ---- lists -------------------------------------------------------------- */
+
+/* Lists of numbers, one grammar: texts that mean the same, and texts that are refused. */
+static const struct {
+  gint filter; /* in `all` */
+  Setting with;
+  const gchar *name, *where; /* of the message */
+  const gchar *same[6], *bad[8];
+} lists[] = {
+  { 0, { "roi", "0,0,8,8" }, "zones", "number",
+      { "a: 0,0 1,0 1,1; b: 0,0 .5,0 .5,1", "a:0,0,1,0,1,1;b:0,0,.5,0,.5,1;",
+          " ; a : 0 , 0 1\t,0 , 1, 1 , ;; b: 0,0 .5,0 .5,1,\n;\r\n" },
+      { "a: 0,0,,1,0 1,1", "a: 0,,0 1,0 1,1", "a: ,0,0 1,0 1,1", "a: 0,0 1,0 1,1,,; b: 0,0 .5,0 .5,1",
+          "a: 0,0 1,0 1e0,1", "a: 0,0 1,0 0x1,1" } },
+  { 1, { "preset", "fill" }, "roi", "number",
+      { "1,1,2,2;4,0,2,3", "1,1,2,2;4,0,2,3;", " 1 , 1\t,2, 2 ; 4,0,2,3 ", ";1,1,2,2;;\n4,0,2,3;\f; ",
+          "1,1,2,2,;4,0,2,3 , ;" },
+      { "1,,1,2,2", ",1,1,2,2", "1,1,2,2,,;4,0,2,3", "1,1,2,2;,;4,0,2,3", "1,1,2,2 4,0,2,3", "1 1 2 2" } },
+  { 1, { "preset", "fill" }, "mask-polygons", "number",
+      { "0,0 .5,0 .5,.5;.5,.5 1,.5 1,1", "0,0,.5,0,.5,.5;.5,.5,1,.5,1,1;", " 0 , 0 .5,0\t.5, .5 ; .5,.5 1,.5 1,1 ",
+          ";0,0 .5,0 .5,.5;;\n.5,.5 1,.5 1,1;\v; ", "0,0 .5,0 .5,.5,; .5,.5 , 1,.5 , 1,1 , ;" },
+      { "0,,0 .5,0 .5,.5", ",0,0 .5,0 .5,.5", "0,0,,.5,0 .5,.5", "0,0 .5,0 .5,.5;,;0,0 1,0 1,1", "0,0 .5 0 .5,.5",
+          "0,0 .5,0 5e-1,.5", "0,0 .5,0 nan,.5" } },
+  { 1, { "roi", "4,2,4,2" }, "roi-size", "WIDTHxHEIGHT", { "32x16", " 32x16", "32x16 ", "\t32 x 16 \n" },
+      { "32,16", "32 16", "x16", "32x", "32xx16", "32x16x", "0x20x16", "32x16;" } },
+  { 1, { "preset", "identity" }, "kernel", "row",
+      { "1 2 1;0 4 0;1 2 1", "1,2,1;0,4,0;1,2,1;", " 1 , 2\t,1 ; 0 4, 0;\n1 2 1\n", "1,2,1,;0,4,0 , ;1,2,1,\n",
+          "+1 2. 1e0;0 .4e1 0;1 2 1\v" },
+      { "1,,2,1", ",1,2,1", "1,2,1,,;0,4,0", "1,2,1;,;1,2,1", "1,2,1;;1,2,1", "1 0x2 1", "1 nan 1", "1 2,1;0,4" } },
+  { 1, { "preset", "identity" }, "kernel-file", "row",
+      { "@1 2 1\n0 4 0\n1 2 1", "@1,2,1\n0,4,0\n1,2,1\n\n", "@1,2,1,\r\n0,4,0,\r\n1,2,1,\r\n",
+          "@1 2 1;\n0 4 0;\n1 2 1;\n" },
+      { "@1,,2,1", "@,1,2,1", "@1,2,1\n\n0,4,0", "@1,2,1\n,\n0,4,0" } },
+  { 2, { "preset", "sharpen" }, "numerator", "row",
+      { "0 1;.5 0", "0,1;.5,0;", " 0 , 1\t;\n.5 0\n", "0,1,;.5,0 , ;", "0 1;5e-1 0" },
+      { "0,,1;.5,0", ",0,1;.5,0", "0,1,,;.5,0", "0,1;;.5,0", "0,1;,;.5,0" } },
+  { 2, { "numerator", ".25" }, "denominator", "row",
+      { "0 .5;.25 0", "0,.5;.25,0;", " 0 , .5\t;\n.25 0\n", "0,.5,;.25,0 , ;", "0 .5;25e-2 0" },
+      { "0,,.5;.25,0", ",0,.5;.25,0", "0,.5,,;.25,0", "0,.5;;.25,0", "0,.5;,;.25,0" } },
+  { 3, { "output", "labels" }, "seeds", "number",
+      { "1,2;9,4", "1,2;9,4;", " 1 , 2\t; 9,4 ", ";1,2;;\n9,4;\f; ", "1,2,;9,4 , ;", "1,2;+9,4" },
+      { "1,,2", ",1,2", "1,2,,;9,4", "1,2;,;9,4", "1,2 9,4", "1 2", "1,2e0", "1,2.0" } },
+  { 3, { "events", "true" }, "zones", "number",
+      { "a: 0,0 1,0 1,1; b: 0,0 .5,0 .5,1", "a:0,0,1,0,1,1,;b:0,0,.5,0,.5,1,;",
+          ";a :0 , 0 1,0 1,1;;\nb: 0,0 .5,0 .5,1;;" },
+      { "a: 0,0,,1,0 1,1", "a: 0,0 1,0 1,1;,", "a: 0,0 1,0 1,1;; b: 0,0" } },
+};
+
+static GstBuffer *
+filter_frame (GstHarness *h, const GstVideoInfo *info)
+{
+  return push_pull (h, regions_frame (info, 0));
+}
+
+/* Texts of one meaning have one result, set before the start and later; others are refused, and nothing changes. */
+GST_START_TEST (one_grammar)
+{
+  const Properties *p = all[lists[__i__].filter];
+  const gchar *name = lists[__i__].name;
+  GstBuffer *right = NULL, *out;
+
+  for (gint k = 0; k < 6 && lists[__i__].same[k]; k++) {
+    GstElement *element = new_filter (p, (const Setting[2]) { lists[__i__].with });
+    const gboolean late = k & 1;
+    gchar *path = late ? NULL : set_or_file (element, name, lists[__i__].same[k]), *before, *text;
+    gint frames = 1;
+    GstVideoInfo info;
+    GstHarness *h = new_stream (element, "GRAY8", 16, 8, &info);
+
+    if (late) {
+      path = set_or_file (element, name, lists[__i__].same[k]);
+      expect_value (element, name, path ? path : lists[__i__].same[k]);
+    }
+    out = filter_frame (h, &info);
+    if (right)
+      assert_same (&info, out, right);
+    else
+      right = gst_buffer_ref (out);
+    gst_buffer_unref (out);
+    expect_no_messages (element);
+    for (gint b = 0; k == 0 && b < 8 && lists[__i__].bad[b]; b++, frames++) {
+      gchar *wrong;
+
+      g_object_get (element, name, &before, NULL);
+      wrong = set_or_file (element, name, lists[__i__].bad[b]);
+      expect_value (element, name, before);
+      text = only_message (element, GST_MESSAGE_WARNING, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS);
+      expect_message (text, name, lists[__i__].where);
+      free_value (wrong, wrong != NULL);
+      g_free (text);
+      g_free (before);
+      gst_buffer_unref (filter_frame (h, &info));
+    }
+    free_value (path, path != NULL);
+    close_harness (h, frames);
+  }
+  gst_buffer_unref (right);
+}
+GST_END_TEST
+
 /* ---- bad values --------------------------------------------------------- */
 
 static void
@@ -352,6 +452,9 @@ main (int argc, char **argv)
     tcase_add_loop_test (tests[i], bad_while_playing, i * ROWS, i * ROWS + rows);
     if (p->passes)
       tcase_add_loop_test (tests[i], passing, i, i + 1);
+    for (gint row = 0; row < (gint) G_N_ELEMENTS (lists); row++)
+      if (lists[row].filter == i)
+        tcase_add_loop_test (tests[i], one_grammar, row, row + 1);
     p->add (tests[i]);
   }
   return run_cases (argc, argv, "properties", tests, CF_N_FILTERS, FALSE);

@@ -29,11 +29,12 @@ static const Pass passes[] = { { "output", "passthrough", TRUE, TRUE }, { "regio
   { "message-interval", "1000", FALSE, TRUE }, { "output", "labels", FALSE, FALSE },
   { "message-interval", "0", FALSE, FALSE }, { "output", "passthrough", TRUE, TRUE }, { NULL } };
 
-static const Bad bad[] = { { "seeds", "1", "point 1" }, { "seeds", "x,1", "point 1" }, { "seeds", "1,2;3", "point 2" },
-  { "seeds", "1,2;3,4,5", "point 2" }, { "seeds", "1 2", "point 1" }, { "seeds", "1,2 3,4", "point 1" },
-  { "seeds", "1,2;;3", "point 2" }, { "seeds", "1,2;,", "point 2" }, { "seeds", "1.5,2", "point 1" },
-  { "seeds", "0x1,2", "point 1" }, { "seeds", "99999999,1", "point 1" }, { "seeds", "nan,1", "point 1" },
-  { "seeds", "--1,1", "point 1" }, { "seeds", "@1025", "1024" }, { "seeds", "@letters", "point 1" }, { NULL } };
+static const Bad bad[] = { { "seeds", "1", "number 1" }, { "seeds", "x,1", "number 1" },
+  { "seeds", "1,2;3", "number 2" }, { "seeds", "1,2;3,4,5", "number 2" }, { "seeds", "1 2", "number 1" },
+  { "seeds", "1,2 3,4", "number 1" }, { "seeds", "1,2;;3", "number 2" }, { "seeds", "1,2;,", "number 2" },
+  { "seeds", "1.5,2", "number 1" }, { "seeds", "0x1,2", "number 1" }, { "seeds", "99999999,1", "number 1" },
+  { "seeds", "nan,1", "number 1" }, { "seeds", "--1,1", "number 1" }, { "seeds", "@1025", "1024" },
+  { "seeds", "@letters", "number 1" }, { NULL } };
 
 static gchar *
 make (const Bad *row)

@@ -187,6 +187,7 @@ static const struct {
   { "roi", "1,2,3", "x,y,width,height", "1,1,2,2", "1,1,2,2" },
   { "roi", "1,2,3,4,5", "\"1,2,3,4,5\"", "1,1,2,2", "1,1,2,2" },
   { "roi", "1,2,3,4; 5,6,7,x", "number 2, \"5,6,7,x\"", "1,1,2,2", "1,1,2,2" },
+  { "roi", "1,2,3,4; ;5,6,7,x", "number 2, \"5,6,7,x\"", "1,1,2,2", "1,1,2,2" }, /* empty entries do not count */
   { "roi", "1 2 3 4", "x,y,width,height", "1,1,2,2", "1,1,2,2" },
   { "roi", "0x1,2,3,4", "x,y,width,height", "1,1,2,2", "1,1,2,2" },
   { "roi", "1e1,2,3,4", "x,y,width,height", "1,1,2,2", "1,1,2,2" },
@@ -206,6 +207,34 @@ static const struct {
   { "mask-polygons", "0.1,0.1 0.2,0.2 0.3", "0.1,0.2 0.4,0.2", "0,0 0.5,0 0.5,0.5 0,0.5", "0,0,8,4" },
   { "mask-polygons", "0,0 1,0 1,1; a", "number 2, \"a\"", "0,0 0.5,0 0.5,0.5 0,0.5", "0,0,8,4" },
 };
+
+static void
+set_numbers (void)
+{
+  const CfFilter *filter = cf_filter_find ("convolve");
+  gpointer params = cf_params_new (filter, NULL);
+  const CfFilterInfo *info = cf_filter_info (filter);
+  guint row = 0;
+  Fixture f;
+
+  while (strcmp (info->params[row].name, "sigma") != 0)
+    row++;
+  fail_unless (cf_params_set (filter, params, "sigma", "1.25", NULL) == CF_OK);
+  fail_unless (G_STRUCT_MEMBER (gdouble, params, info->params[row].offset) > 1.2);
+  fail_unless (cf_params_set (filter, params, "sigma", "1,25", NULL) == CF_BAD_VALUE);
+  cf_params_free (filter, params);
+  open_fixture (&f);
+  set_value (f.element, "roi", "0.25,0,0.25,0.5");
+  expect (&f, gst_buffer_new (), "4,0,4,4");
+  close_fixture (&f);
+}
+
+/* Numbers have a point as their decimal sign, in all locales. */
+GST_START_TEST (decimal_comma)
+{
+  in_comma_locale (set_numbers);
+}
+GST_END_TEST
 
 /* Without an older value the whole frame is filtered, whatever the other sources say. */
 GST_START_TEST (bad_texts)
@@ -594,6 +623,7 @@ main (int argc, char **argv)
     return 1;
   tcase_add_loop_test (tests, texts, 0, G_N_ELEMENTS (good));
   tcase_add_loop_test (tests, bad_texts, 0, G_N_ELEMENTS (bad));
+  tcase_add_test (tests, decimal_comma);
   tcase_add_test (tests, corrected_before_start);
   tcase_add_test (tests, pixels_of_a_size);
   tcase_add_test (tests, grow_shape_invert);
