@@ -173,7 +173,7 @@ cf_params_set (const CfFilter *filter, void *params, const char *name, const cha
 {
   const CfParam *p;
   unsigned row = 0;
-  CfValue value;
+  CfValue value = { 0 };
   char shown[80] = "";
 
   while (row < filter->info.n_params && strcmp (filter->info.params[row].name, name) != 0)
