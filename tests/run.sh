@@ -167,7 +167,7 @@ others () {
       gst/libgstcudafilters.so tests/kernelcheck \
       tests/faults/{faults,chains,same,devices,hangs,flushes,linkslots,cudart} \
       tests/elements/{elements_{properties,buffers,negotiation,segment,areas,flight,center,life},roi_properties} \
-      tests/fuzz/fuzz_{kernel,kernel_file,fraction,coefficients,seeds,zones,settings,regions,stream,chaos}
+      tests/fuzz/{words.dict,fuzz_{kernel,kernel_file,fraction,coefficients,seeds,zones,settings,regions,stream,chaos}}
   fi
 }
 # In a process group, so that nothing goes on building where this script ends early.

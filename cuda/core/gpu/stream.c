@@ -425,7 +425,7 @@ cf_events_elapsed_ns (const CfEvents *events, unsigned from, unsigned to)
     (void) cudaGetLastError ();
     return 0;
   }
-  return (uint64_t) (ms * 1e6f);
+  return ms > 0 ? (uint64_t) (ms * 1e6f) : 0; /* events of two streams may be in the other order */
 }
 
 /* ---- kernels of the core ------------------------------------------------- */
