@@ -227,8 +227,8 @@ typedef struct {
   bool whole_frames; /* interlaced frames are filtered as a whole, not field by field */
 } CfFilterInfo;
 
-/* All filters, in the order in which they are documented. The tables of filters, elements and tests are made of this
- * list: without its part of one, a filter does not link. */
+/* All filters, in the order of the documents. This list makes the tables of filters, elements and tests: a filter that
+ * lacks its part of a table does not link. */
 #define CF_FILTERS(ROW) ROW (median) ROW (convolve) ROW (irfilter) ROW (segment)
 
 #define CF_COUNT(stem) +1
@@ -278,7 +278,7 @@ typedef struct {
   int halo_columns; /* the same to the left and to the right; not set where halo is -1 */
   int history;      /* other input frames that a result depends on */
   int ahead;        /* how many of them come after its own frame: see CfFrame */
-  int kept;         /* what a plan keeps of other frames: it cannot go on with parameters that differ here */
+  int kept;         /* a key: if it changes, the history is invalid and a new plan is needed */
   bool stateful;    /* a result depends on those of all frames since the last reset (recurrent in time) */
   bool has_regions; /* cf_plan_regions has regions after each frame */
   bool anchored;    /* a result depends on where the frame begins and ends: of an area, each region is a frame */
@@ -502,10 +502,9 @@ typedef struct {
   const char *archs;    /* the compute capabilities of this build's kernels, as for -Dcuda-archs=; "": it has none */
   bool forked;          /* from a process that used CUDA: not even host objects of CUDA may be touched */
   uint64_t hung;        /* a bit, 1 << number, for each device where work did not end before its deadline and has not
-                           ended since. No function makes a call there that may block: what is to be made or queued
-                           fails with CF_TIMEOUT, what is to be freed stays */
-  uint64_t doubt;       /* the same, where a wait was cut short and the work's deadline is still to come: what is to be
-                           freed stays, and an allocation waits until it is known whether the GPU hangs */
+                           ended since. New work fails there with CF_TIMEOUT. Nothing is freed: freeing could block */
+  uint64_t doubt;       /* the same, where a wait was cut short before the work's deadline: nothing is freed, and an
+                           allocation waits until it is known whether the GPU hangs */
   uint64_t launches;    /* of kernels: shows that a run on the GPU ran there */
   uint64_t allocations; /* of pinned and of device memory: a stream in its steady state makes none */
   uint64_t abandoned;   /* objects that were not freed, because the GPU hung */

@@ -16,9 +16,9 @@ GST_DEBUG_CATEGORY_EXTERN (gst_cf_filter_debug);
 /* The count of failures restarts after this many good frames. */
 #define FORGET_AFTER 10000
 
-/* On the GPU, an area of up to one part in so many of a frame is filtered in place: its rows go up and down the link,
- * and the host copies its part once more, which is slower than the link. With one frame at a time the host does so
- * while the GPU works (docs/notes/regions.md). */
+/* On the GPU, an area is filtered in place if it covers at most 1 / IN_PLACE_SHARE of the frame. Only its rows cross
+ * the link then, but the host copies the area once more, slower than the link does. With one frame at a time the host
+ * copies while the GPU works, so a third is worth it (docs/notes/regions.md). */
 #define IN_PLACE_SHARE 8
 #define IN_PLACE_SHARE_OF_ONE 3
 

@@ -36,7 +36,7 @@ typedef struct {
   gboolean use_gpu;     /* the next frame goes to the GPU */
   guint given_up;       /* how often all pending frames were given up, */
   CfCode reason;        /* and the last time why: CF_TIMEOUT, CF_GPU_LOST or CF_CANCELLED */
-  GstObject *cut_short; /* NULL, or the context that was in use when that was for CF_CANCELLED; it was given up, too */
+  GstObject *cut_short; /* NULL, or the context we abandoned after a cancelled wait; opened again at the next reset */
   guint failures;       /* GPU failures; 0 again after FORGET_AFTER good frames */
   guint good;           /* frames filtered on the GPU since the last failure */
   gboolean warned;      /* the warning about a GPU failure was posted */

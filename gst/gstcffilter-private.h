@@ -37,7 +37,7 @@ typedef struct {
   /* serial: counts the changes of common, params, started and the caps, against which a new value is checked; seen: the
    * serial of the last snapshot */
   guint serial, seen;
-  gint insisted;    /* with device_name, from the start on: the GPU that the user wants, -1: any; else -2 */
+  gint insisted;    /* the resolved cuda-device: a number; -1: any; -2: not resolved yet */
   gboolean started; /* invalid values are rejected at once */
   gboolean has_gpu; /* a GPU was opened at the start, so the caps include CUDA memory */
   gboolean have_video;

@@ -26,12 +26,12 @@ typedef struct {
 gboolean gst_cf_plans_make (GstCfPlans *plans, const CfFilter *filter, CfVideo video, guint modes,
     const CfCommon *common, gconstpointer params, CfStatus *status);
 void gst_cf_plans_free (GstCfPlans *plans);
-/* Updates the plans, or replaces those of which the parameters need new ones. */
+/* Updates each plan, or replaces it if the parameters need a new one. */
 gboolean gst_cf_plans_update (GstCfPlans *plans, const CfCommon *common, gconstpointer params, CfStatus *status);
 /* Has the plans forget earlier frames. */
 void gst_cf_plans_reset (GstCfPlans *plans);
-/* Adds a frame to the history of all plans but that of mode `but`, which filters it (-1: none does). `stream`: for a
- * GPU. */
+/* Adds a frame to the history of each plan. The plan of mode `but` filters the frame and is left out (-1: none is).
+ * `stream`: for a GPU. */
 CfCode gst_cf_plans_push (GstCfPlans *plans, CfStream *stream, const CfImage *in, int but, CfStatus *status);
 
 G_END_DECLS

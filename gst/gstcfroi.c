@@ -71,7 +71,7 @@ struct _GstCfRoi {
   CfTraits traits;
   CfArea *base, *area;   /* of the properties alone; of the last frame with regions of its own */
   GArray *drawn, *rects; /* CfRect: the rectangles of `area`; of this frame, */
-  guint n_fixed;         /* of which so many are those of the property */
+  guint n_fixed;         /* the first n_fixed of them come from the property */
   GArray *found, *last;  /* the regions of this frame; of the last frame that had some */
   GArray *held;          /* regions that stay, */
   GHashTable *held_by_rect;
@@ -243,8 +243,8 @@ refuse (GstCfRoi *roi, GstCfRoiText kind, const CfStatus *status, gboolean whole
   g_free (text);
 }
 
-/* Takes the size of the frames for that of the rectangles in pixels; where none are known, forgets the one that it took
- * before. The object lock is held. */
+/* Rectangles in pixels refer to the present size of the frames from now on. If that is not known yet, a size that was
+ * taken before is forgotten; one that the user has set stays. The object lock is held. */
 static void
 take_size (GstCfRoi *roi)
 {
@@ -961,9 +961,8 @@ list_held (GstCfRoi *roi)
   return known;
 }
 
-/* Takes a running time. What is held of frames before the first one that had a time is as old as that. Where the time
- * jumps back, because a source begins anew without a flush, what is held has the age that it had before: neither is it
- * to be seen at once, nor hidden until the time comes again. */
+/* Takes a running time. Regions held from before the first frame with a time are as old as that frame. If time jumps
+ * back (a source restarts without a flush), shift the stored times so that each held region keeps its age. */
 static void
 set_time (GstCfRoi *roi, GstClockTimeDiff time)
 {

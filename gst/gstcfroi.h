@@ -43,7 +43,7 @@ void gst_cf_roi_sync (GstCfRoi *roi);
 gboolean gst_cf_roi_is_enabled (GstCfRoi *roi);
 /* Returns whether frames may have an area: there is some source of regions, or `enabled` is false. Streaming thread. */
 gboolean gst_cf_roi_is_used (GstCfRoi *roi);
-/* Takes notice of the regions that a frame carries, which passes without an area. Streaming thread. */
+/* Records a frame's regions (for roi-hold, roi-missing) when the frame itself is passed through. Streaming thread. */
 void gst_cf_roi_see (GstCfRoi *roi, GstBuffer *in, const GstSegment *segment, const GstVideoInfo *info);
 /* Returns a new reference to the area of a frame. `info`: of the caps; `video`, `traits`: of the plan. NULL with CF_OK
  * in `status`: the whole frame, without an area. NULL with an error: memory is out, and the whole frame is to be

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * core/gpu-none.c: the functions of core/gpu/ in a build without CUDA, where there is no GPU. What can be asked or made
- * first says so. Nothing calls the functions for streams and events, of which there are none. */
+ * core/gpu-none.c: the functions of core/gpu/ in a build without CUDA, where there is no GPU. Each
+ * question and each attempt to make something says so. Streams and events cannot be made, so nothing calls the
+ * functions that take one. */
 #include "device.h"
 
 #include <string.h>

@@ -11,8 +11,8 @@
 /* The events of a slot. */
 enum { BEFORE_UPLOAD, AFTER_UPLOAD, BEFORE_KERNELS, AFTER_KERNELS, BEFORE_DOWNLOAD, AFTER_DOWNLOAD, N_SLOT_EVENTS };
 
-/* One frame in so many is timed for the stats: events around each copy of each frame, and waits for copies
- * that were over anyway, left 85 % of the link's rate at 1080p instead of 88. */
+/* One frame in eight is timed for the stats. Timing each one takes events around each copy and more waits: it left 85 %
+ * of the link's rate at 1080p instead of 88. */
 #define GST_CF_TIMED_EVERY 8
 
 static gboolean
@@ -73,9 +73,8 @@ step_stage (GstCfTransfer *t, GstCfFrameRequest *r)
     cf_image_copy (&slot->host_in, r->in.image, r->in_place ? &(CfPart) { r->area, CF_AREA_READ } : NULL);
 }
 
-/* The images on the GPU: the frame's own or the slot's. A frame of which an area is filtered ends up where `out` is, or
- * where it was uploaded to; the slot's other image is its scratch memory, in which the area's part stays if nothing is
- * to be blended. */
+/* The images on the GPU: the frame's own or the slot's. With an area, the result is in `out` (CUDA memory) or in
+ * device_in (host memory), and device_out is scratch. A solid area that is filtered in place stays in device_out. */
 static const CfImage *
 device_in (const GstCfTransfer *t, const GstCfFrameRequest *r)
 {

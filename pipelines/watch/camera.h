@@ -71,7 +71,7 @@ void camera_restart (Camera *camera, CameraSettings *settings);
 void camera_remove (Camera *camera, gboolean final);
 /* Returns how many pipelines do not end and are kept aside: the camera has another one, or is gone. */
 guint camera_count_aside (void);
-/* Returns the counts of all its pipelines, those that have ended included; last_frame is of the one that runs. */
+/* Returns the counts of all its pipelines, also ended ones; last_frame is of the one that runs. */
 PipelineCounts camera_counts (Camera *camera);
 /* Has it a pipeline that is not being stopped? */
 gboolean camera_runs (const Camera *camera);

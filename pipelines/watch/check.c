@@ -22,7 +22,7 @@ typedef struct {
 } Place;
 
 /* Adds a fault of the camera's member, or of a member of its `record`. Its line is where it stands: in the camera or in
- * the defaults. `more`: so many other cameras have the same fault. */
+ * the defaults. `more`: the number of other cameras with the same fault. */
 static void G_GNUC_PRINTF (5, 6)
     fault (const Place *place, gboolean record, const char *member, guint more, const char *format, ...)
 {

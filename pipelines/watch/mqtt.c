@@ -149,8 +149,8 @@ on_log (struct mosquitto *client, void *data, int level, const char *text)
 /* The bytes that this thread may still read from the broker, -1: what it reads is not limited. */
 static _Thread_local gssize readable = -1;
 
-/* libmosquitto reads a message to its end while there is more of it, all 256 MB that it may have. The dynamic linker
- * finds this function before that of the C library: nothing comes any more when so many bytes were read in one call. */
+/* In one call libmosquitto reads a whole message, up to 256 MB. The dynamic linker finds this function before the C
+ * library's: after `readable` bytes there is nothing more to read in this call. */
 __attribute__ ((visibility ("default"))) ssize_t
 read (int file, void *data, size_t size)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * rtsp.c: what an RTSP server may have the process hold. GStreamer allocates as much for a description as the server
- * says it has, and collects header lines without an end, for which no stop is soon enough. Its connections can be
- * limited, but rtspsrc gives no access to the one that it makes. The dynamic linker finds the functions here, of the
- * same names, before those of the libraries. */
+ * rtsp.c: bounds the memory that an RTSP server can make the process hold. GStreamer allocates whatever size the server
+ * declares for a description, and collects header lines without an end. A connection can be limited, but rtspsrc does
+ * not show the one that it makes. So the functions here have the names of the libraries' functions, and the dynamic
+ * linker finds them first. */
 #define _GNU_SOURCE /* RTLD_NEXT */
 #include <dlfcn.h>
 #include <gst/rtsp/gstrtspconnection.h>

@@ -19,7 +19,7 @@
 #define QUEUED_BYTES (512 << 20) /* of them: ten of the largest pictures would be gigabytes */
 #define MAX_STREAMS 16           /* of one server: pictures, sound, what it sees in them */
 #define MAX_SENDERS 64           /* that packets may name between two pictures */
-/* A frame whose own time is not later than that of the one before becomes so much later. Matroska has ms. */
+/* How much later than the frame before a frame becomes whose own time does not rise. Matroska has ms. */
 #define NEAREST GST_MSECOND          /* at least */
 #define FARTHEST (100 * GST_MSECOND) /* at most */
 #define STEP_BACK GST_SECOND         /* of the source's clock: it was set */
@@ -218,9 +218,8 @@ note_exif (Pipeline *pipeline, GstPad *pad, const guint8 *data, gsize size)
 
 /* ---- limits -------------------------------------------------------------- */
 
-/* What a camera may make the process hold, which all cameras share: bytes that come without a picture, which a demuxer
- * or a decoder collects, the streams of an RTSP server, each of which takes a thread, and the size that a picture says
- * it has, which a decoder allocates. */
+/* All cameras share the process. A camera can make it hold: bytes without a picture, which a demuxer or a decoder
+ * collects; streams of an RTSP server, a thread each; and as much as a picture declares, which a decoder allocates. */
 
 /* Counts what comes from the source since the last picture. When it is too much, nothing more of it passes. */
 static GstPadProbeReturn
@@ -665,8 +664,8 @@ source_add (Pipeline *pipeline, GString *wrong)
 
 /* ---- the head ------------------------------------------------------------ */
 
-/* Makes what stands between source and filter. Files are played at their own speed, and wait for the filter; of a
- * camera's frames those that the filter has no time for are dropped. */
+/* Makes what stands between source and filter. Files are played at their own speed, and wait for the filter; a
+ * camera's frame is dropped if the filter has no time for it. */
 gboolean
 source_add_head (Pipeline *pipeline, GstElement **last, GString *wrong)
 {

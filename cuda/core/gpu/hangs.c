@@ -11,8 +11,7 @@
 
 /* ---- the current context ------------------------------------------------ */
 
-/* Functions of the driver, for which the runtime has none: it has no contexts but its own. Their errors have the
- * numbers of the runtime's. */
+/* Driver calls that the runtime API lacks (it knows only primary contexts). Their errors have the runtime's numbers. */
 typedef int (*GetContext) (void **context);
 typedef int (*PushContext) (void *context);
 typedef int (*QueryStream) (void *stream);
@@ -55,9 +54,8 @@ ended (void *context, void *stream)
 
 /* ---- what hangs --------------------------------------------------------- */
 
-/* Streams whose work did not end before its deadline, or of which that is not known. They are not freed as long as they
- * are in the list, so they can be queried. A list that is full never becomes empty: then more hangs than it can say
- * when they end. */
+/* Streams whose work missed its deadline, or may miss it. A stream in the list is not freed, so it can be queried. A
+ * full list never becomes empty: more streams may hang than it can watch. */
 #define MAX_HUNG 1000
 
 static pthread_mutex_t hung_lock = PTHREAD_MUTEX_INITIALIZER;

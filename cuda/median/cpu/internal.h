@@ -77,7 +77,7 @@ typedef struct {
   int n_views;
 } CfMedianCpu;
 
-/* Every variant has these functions, of which direct needs no first one: _prepare prepares for the plan's window and
+/* Each variant has _prepare (not direct), _scratch and _task. _prepare prepares for the plan's window and
  * sets the size of the largest task; the network's fails with CF_NO_MEMORY, or with CF_UNSUPPORTED if the window is
  * too large, and then changes nothing; else the caller frees the program that it replaced. _scratch returns the bytes
  * of scratch memory that a task needs. _task filters one task; tasks of a plan may run in different threads at once,

@@ -327,8 +327,8 @@ reserve_memory (CfMedianCpu *m, CfStatus *status)
   return CF_OK;
 }
 
-/* Sets up everything that depends on the parameters. What is allocated replaces the former memory only if all of it is
- * there, or is larger: the former parameters can be taken again without new memory. */
+/* Sets up everything that depends on the parameters. Old buffers are freed only after all new ones exist, so going back
+ * to the old parameters never fails. */
 static CfCode
 update (CfPlan *plan, CfStatus *status)
 {
