@@ -5,6 +5,7 @@
 #include "camera.h"
 
 #include "../tools/line.h"
+#include "elements.h"
 #include "events.h"
 #include "filter.h"
 #include "gpu.h"
@@ -18,6 +19,13 @@
 #define STOPS_WITHIN (5 * G_USEC_PER_SEC)
 #define MAX_ASIDE 3                        /* pipelines of a camera that do not end, beside the one it has */
 #define SAME_WARNING (60 * G_USEC_PER_SEC) /* is not repeated sooner */
+
+/* Has it a pipeline that is not being stopped? */
+static gboolean
+camera_runs (const Camera *camera)
+{
+  return camera->state == CAMERA_STARTING || camera->state == CAMERA_UP;
+}
 
 static void
 set_state (Camera *camera, CameraState state)
@@ -48,7 +56,6 @@ static void happen (Camera *camera, Event event);
 /* A pipeline that is being stopped. The camera may have another one meanwhile, or be gone. */
 struct Stopping {
   Camera *camera; /* NULL: it is gone */
-  Recorder *recorder;
   CameraSettings *settings;
   int gpu;
   gint64 since; /* monotonic µs */
@@ -115,6 +122,7 @@ on_drained (Pipeline *pipeline, gpointer data)
 static void
 set_aside (Camera *camera, CameraState state)
 {
+  pipeline_remove_taker (camera->pipeline, camera->recorder);
   pipeline_abandon (camera->pipeline);
   camera->aside = g_slist_prepend (camera->aside, camera->stopping);
   n_aside++;
@@ -141,7 +149,6 @@ on_stopped (Pipeline *pipeline, gpointer data)
       happen (camera, EVENT_ROOM);
     }
   }
-  recorder_unref (stopping->recorder);
   camera_settings_unref (stopping->settings);
   g_free (stopping);
 }
@@ -185,7 +192,6 @@ stop (Camera *camera, CameraState state)
   camera->after = state;
   camera->stopping = g_new0 (Stopping, 1);
   camera->stopping->camera = camera;
-  camera->stopping->recorder = recorder_ref (camera->recorder);
   camera->stopping->settings = camera_settings_ref (camera->settings);
   camera->stopping->gpu = camera->gpu;
   camera->stopping->since = camera->since;
@@ -231,6 +237,22 @@ lose (Camera *camera, const char *reason)
   camera->delay = MIN (camera->delay * 2, LAST_DELAY);
   camera->retry_timer = g_timeout_add (wait, on_retry, camera);
   happen (camera, EVENT_LATER);
+}
+
+/* Reports that nothing can be recorded, without a new attempt. */
+static void
+report_unrecorded (Camera *camera, const char *reason)
+{
+  event_post (camera->settings->name, "recording-failed", "reason", text_node (reason), "retry_ms",
+      json_node_new (JSON_NODE_NULL), NULL);
+}
+
+/* The same, and the next pipelines do not try it. */
+static void
+refuse_recording (Camera *camera, const char *reason)
+{
+  camera->no_encoder = TRUE;
+  report_unrecorded (camera, reason);
 }
 
 /* ---- messages ------------------------------------------------------------ */
@@ -300,13 +322,13 @@ on_error (Camera *camera, GstMessage *message)
 {
   g_autofree char *text = message_text (message), *reason = NULL;
   GstObject *source = GST_MESSAGE_SRC (message);
+  const PipelinePart part = pipeline_part_of (camera->pipeline, source);
   gboolean refused = is_about_settings (message);
   g_autolist (GstElement) elements = find_elements (pipeline_filter (camera->pipeline), "name");
   /* A camera that has been up may have sent other frames than before, and will send the right ones again. What was set
    * by command may be a file that is away. */
-  gboolean hopeless = refused &&
-      !overrides_refuse (camera->overrides, elements, source, text, camera->settings->name) && !camera->proven &&
-      pipeline_is_filter_part (camera->pipeline, source);
+  gboolean hopeless = refused && !overrides_refuse (camera->overrides, elements, source, text) && !camera->proven &&
+      part == PART_FILTER;
 
   reason = g_strdup_printf ("%s: %s", name_of (source), text);
   if (hopeless) {
@@ -314,11 +336,10 @@ on_error (Camera *camera, GstMessage *message)
     return;
   }
   post_text (camera, "error", message, text);
-  if (pipeline_is_gpu_encoder (camera->pipeline, source)) {
+  if (part == PART_GPU_ENCODER) {
     camera->software_encoder = TRUE; /* it has no encoder, or not for so many cameras */
-  } else if (pipeline_is_recording_part (camera->pipeline, source)) {
-    camera->no_encoder = TRUE;
-    recorder_refuse (camera->recorder, reason);
+  } else if (part == PART_ENCODING) {
+    refuse_recording (camera, reason);
   }
   lose (camera, reason);
 }
@@ -424,7 +445,7 @@ on_message (GstBus *bus, GstMessage *message, gpointer data)
       if (gst_structure_has_name (structure, PIPELINE_SIZE))
         on_size (camera, structure);
       else if (gst_structure_has_name (structure, PIPELINE_UNFIT))
-        recorder_refuse (camera->recorder, gst_structure_get_string (structure, "reason"));
+        report_unrecorded (camera, gst_structure_get_string (structure, "reason"));
       else if (gst_structure_has_name (structure, PIPELINE_FIRST_FRAME))
         happen (camera, EVENT_FRAME);
       break;
@@ -440,11 +461,9 @@ on_message (GstBus *bus, GstMessage *message, gpointer data)
 static void
 make (Camera *camera, CameraState state)
 {
-  gboolean records = camera->settings->record.folder && !camera->no_encoder;
   PipelinePlan plan = { .settings = camera->settings,
     .software_encoder = camera->software_encoder,
-    .packet = records ? recorder_packet : NULL,
-    .packet_data = camera->recorder };
+    .encodes = camera->settings->record.folder && !camera->no_encoder };
   g_autoptr (GString) wrong = g_string_new (NULL), note = g_string_new (NULL);
   g_autolist (GstElement) elements = NULL;
 
@@ -454,10 +473,8 @@ make (Camera *camera, CameraState state)
         gpu_count () - 1);
   else
     camera->pipeline = pipeline_new (&plan, wrong, note);
-  if (note->len) {
-    camera->no_encoder = TRUE;
-    recorder_refuse (camera->recorder, note->str);
-  }
+  if (note->len)
+    refuse_recording (camera, note->str);
   if (!camera->pipeline) {
     gpu_release (camera->gpu);
     camera->gpu = -1;
@@ -465,7 +482,8 @@ make (Camera *camera, CameraState state)
     return;
   }
   elements = find_elements (pipeline_filter (camera->pipeline), "name");
-  overrides_start (camera->overrides, elements, camera->settings->name);
+  overrides_start (camera->overrides, elements);
+  pipeline_add_taker (camera->pipeline, recorder_packet, camera->recorder);
   camera->watch = gst_bus_add_watch (pipeline_bus (camera->pipeline), on_message, camera);
   camera->begun = g_get_monotonic_time ();
   set_state (camera, state);
@@ -571,7 +589,7 @@ camera_new (CameraSettings *settings)
 
   camera->settings = camera_settings_ref (settings);
   camera->recorder = recorder_new (settings);
-  camera->overrides = overrides_new ();
+  camera->overrides = overrides_new (settings->name);
   camera->delay = FIRST_DELAY;
   camera->gpu = -1;
   set_state (camera, CAMERA_NEW);
@@ -632,12 +650,6 @@ camera_remove (Camera *camera, gboolean final)
   end_recording (camera);
 }
 
-gboolean
-camera_runs (const Camera *camera)
-{
-  return camera->state == CAMERA_STARTING || camera->state == CAMERA_UP;
-}
-
 PipelineCounts
 camera_counts (Camera *camera)
 {
@@ -673,7 +685,7 @@ camera_tick (Camera *camera)
   if (camera->state == CAMERA_UP) {
     g_autolist (GstElement) elements = find_elements (pipeline_filter (camera->pipeline), "name");
 
-    overrides_retry (camera->overrides, elements, camera->settings->name);
+    overrides_retry (camera->overrides, elements);
     if (now - camera->since > GOOD)
       camera->delay = FIRST_DELAY;
   }
@@ -682,4 +694,136 @@ camera_tick (Camera *camera)
 
     lose (camera, reason);
   }
+}
+
+/* ---- the filter ---------------------------------------------------------- */
+
+/* Returns the filter's elements, in the order of the line. Free the list with its references. A camera that is away has
+ * no pipeline, but a filter made for the question can be asked and set: the next pipeline gets it. */
+static GList *
+camera_elements (Camera *camera, GString *wrong)
+{
+  const char *line = *camera->settings->filter ? camera->settings->filter : "identity";
+  GstElement *bin;
+  GList *elements;
+
+  if (camera_runs (camera))
+    return find_elements (pipeline_filter (camera->pipeline), "name");
+  if (!(bin = make_filter ("filter ", line, wrong)))
+    return NULL;
+  gst_object_ref_sink (bin);
+  elements = find_elements (bin, "name");
+  overrides_apply (camera->overrides, elements);
+  gst_object_unref (bin);
+  return elements;
+}
+
+gboolean
+camera_set (Camera *camera, const char *target, const char *value, GString *wrong)
+{
+  g_autolist (GstElement) elements = camera_elements (camera, wrong);
+  GstBus *bus = camera_runs (camera) ? pipeline_bus (camera->pipeline) : NULL;
+  gboolean was_refused;
+
+  if (!elements || !overrides_set (camera->overrides, elements, bus, target, value, &was_refused, wrong))
+    return FALSE;
+  /* This may be the value that was wrong. */
+  if (camera->state == CAMERA_FAILED || (camera->state == CAMERA_WAITING && was_refused))
+    camera_restart (camera, NULL);
+  return TRUE;
+}
+
+gboolean
+camera_enable (Camera *camera, gboolean on, GString *wrong)
+{
+  g_autolist (GstElement) elements = camera_elements (camera, wrong);
+
+  return overrides_enable (camera->overrides, elements, on, wrong);
+}
+
+JsonNode *
+camera_get (Camera *camera, const char *target, GString *wrong)
+{
+  g_autolist (GstElement) elements = camera_elements (camera, wrong);
+
+  return elements ? overrides_get (elements, target, wrong) : NULL;
+}
+
+/* ---- status -------------------------------------------------------------- */
+
+char *
+camera_backend (Camera *camera)
+{
+  g_autolist (GstElement) filters = camera->pipeline ? find_filters (pipeline_filter (camera->pipeline)) : NULL;
+  gboolean cuda = FALSE, cpu = FALSE;
+
+  for (GList *l = filters; l; l = l->next) {
+    g_autofree char *backend = active_backend (l->data);
+
+    cuda |= !strcmp (backend, "cuda");
+    cpu |= !strcmp (backend, "cpu");
+  }
+  return g_strdup (cuda && cpu ? "cuda+cpu" : cuda ? "cuda" : cpu ? "cpu" : "none");
+}
+
+static JsonArray *
+elements_status (Camera *camera)
+{
+  g_autolist (GstElement) elements = find_elements (pipeline_filter (camera->pipeline), "name");
+  JsonArray *array = json_array_new ();
+  guint index = 0;
+
+  for (GList *l = elements; l; l = l->next, index++) {
+    gboolean ours = g_object_class_find_property (G_OBJECT_GET_CLASS (l->data), "active-backend") != NULL;
+    g_autofree char *backend = ours ? active_backend (l->data) : NULL;
+    GstStructure *stats = NULL;
+
+    if (ours)
+      g_object_get (l->data, "stats", &stats, NULL);
+    json_array_add_object_element (array,
+        object_of ("name", text_node (GST_OBJECT_NAME (l->data)), "kind", word_node (element_kind (l->data)), "index",
+            int_node (index), "backend", ours ? word_node (backend) : NULL, "stats",
+            stats ? structure_node (stats) : NULL, NULL));
+    gst_clear_structure (&stats);
+  }
+  return array;
+}
+
+const char *
+camera_state_name (CameraState state)
+{
+  static const char *const names[] = {
+    [CAMERA_NEW] = "waiting",
+    [CAMERA_WAITING] = "waiting",
+    [CAMERA_LOOKING] = "starting",
+    [CAMERA_STARTING] = "starting",
+    [CAMERA_UP] = "up",
+    [CAMERA_STOPPING] = "stopping",
+    [CAMERA_STUCK] = "stuck",
+    [CAMERA_FAILED] = "failed",
+    [CAMERA_ENDED] = "ended",
+    [CAMERA_GONE] = "ended",
+  };
+
+  return names[state];
+}
+
+JsonObject *
+camera_status (Camera *camera)
+{
+  JsonObject *record = recorder_status (camera->recorder);
+  gboolean runs = camera_runs (camera), sized = camera->width > 0;
+  const double up = camera->state == CAMERA_UP ? (double) (g_get_monotonic_time () - camera->since) : 0;
+  const PipelineCounts counts = camera_counts (camera);
+  g_autofree char *backend = camera_backend (camera);
+
+  json_object_set_int_member (record, "dropped",
+      json_object_get_int_member (record, "dropped") + (gint64) counts.not_encoded);
+  return object_of ("state", word_node (camera_state_name (camera->state)), "frames", int_node ((gint64) counts.frames),
+      "fps", number_node (camera->fps), "dropped", int_node ((gint64) counts.dropped), "restarts",
+      int_node ((gint64) camera->restarts), "aside", camera->aside ? int_node (g_slist_length (camera->aside)) : NULL,
+      "reason", camera->reason ? text_node (camera->reason) : NULL, "width", sized ? int_node (camera->width) : NULL,
+      "height", sized ? int_node (camera->height) : NULL, "backend", word_node (backend), "gpu",
+      camera->gpu >= 0 ? int_node (camera->gpu) : NULL, "uptime_s", number_node (up / G_USEC_PER_SEC), "record",
+      object_node (record), "elements", runs ? array_node (elements_status (camera)) : NULL, NULL);
 }

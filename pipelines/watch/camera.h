@@ -73,16 +73,13 @@ void camera_remove (Camera *camera, gboolean final);
 guint camera_count_aside (void);
 /* Returns the counts of all its pipelines, also ended ones; last_frame is of the one that runs. */
 PipelineCounts camera_counts (Camera *camera);
-/* Has it a pipeline that is not being stopped? */
-gboolean camera_runs (const Camera *camera);
 gboolean camera_is_gone (Camera *camera);
 /* Adds what may be files that its filter reads when it is made: of the line, and of what was set by command. */
 void camera_add_files (Camera *camera, GPtrArray *paths);
 /* Looks whether frames come; call it once a second. */
 void camera_tick (Camera *camera);
 
-/* Set and get "ELEMENT.PROPERTY" of the filter line; ELEMENT is a name=, a kind (the first such) or an index. Return
- * FALSE or NULL with what is wrong. */
+/* Set and get "ELEMENT.PROPERTY" of the filter line, as overrides_set () does. */
 gboolean camera_set (Camera *camera, const char *target, const char *value, GString *wrong);
 JsonNode *camera_get (Camera *camera, const char *target, GString *wrong);
 /* Sets `enabled` of all elements that have it. */

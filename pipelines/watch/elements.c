@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * elements.c: elements that this GStreamer lacks, and the packages that have them. */
+ * elements.c: makes elements, and counts what a queue drops. */
 #include "elements.h"
 
-#include <gst/gst.h>
+#include <stdatomic.h>
 
 static gboolean
 is_there (const char *name)
@@ -46,4 +46,66 @@ elements_for_recording (gboolean mp4, GString *wrong)
         "%sthis GStreamer has no encoder for H.264: install x264enc (gstreamer1.0-plugins-ugly) or openh264enc "
         "(gstreamer1.0-plugins-bad)",
         wrong->len ? "; " : "");
+}
+
+GstElement *
+element_add (GstElement *bin, const char *factory, const char *name, GString *wrong)
+{
+  GstElement *element = gst_element_factory_make (factory, name);
+
+  if (element)
+    gst_bin_add (GST_BIN (bin), element);
+  else
+    element_missing (factory, wrong);
+  return element;
+}
+
+const char *
+element_kind (gpointer element)
+{
+  GstElementFactory *factory = gst_element_get_factory (element);
+
+  return factory ? GST_OBJECT_NAME (factory) : "";
+}
+
+void
+element_add_probe (GstElement *element, const char *pad_name, GstPadProbeType type, GstPadProbeCallback probe,
+    gpointer data)
+{
+  g_autoptr (GstPad) pad = gst_element_get_static_pad (element, pad_name);
+
+  gst_pad_add_probe (pad, type, probe, data, NULL);
+}
+
+/* ---- queues -------------------------------------------------------------- */
+
+static GstPadProbeReturn
+count (GstPad *pad, GstPadProbeInfo *info, gpointer counter)
+{
+  (void) pad;
+  (void) info;
+  atomic_fetch_add ((_Atomic guint64 *) counter, 1);
+  return GST_PAD_PROBE_OK;
+}
+
+void
+queue_count (Queue *queue)
+{
+  element_add_probe (queue->element, "sink", GST_PAD_PROBE_TYPE_BUFFER, count, &queue->arrived);
+  element_add_probe (queue->element, "src", GST_PAD_PROBE_TYPE_BUFFER, count, &queue->taken);
+}
+
+guint64
+queue_dropped (Queue *queue)
+{
+  guint64 taken = atomic_load (&queue->taken), arrived = atomic_load (&queue->arrived);
+  guint waiting = 0;
+
+  if (!queue->element)
+    return 0;
+  /* The three are not read at one moment: the queue's own frames are left out with one to spare. */
+  g_object_get (queue->element, "current-level-buffers", &waiting, NULL);
+  if (arrived > taken + waiting + 1)
+    queue->dropped = MAX (queue->dropped, arrived - taken - waiting - 1);
+  return queue->dropped;
 }

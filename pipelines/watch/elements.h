@@ -1,15 +1,34 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * elements.h: elements that this GStreamer lacks, and the packages that have them. */
+ * elements.h: makes elements, says in which packages those are that this GStreamer lacks, and counts what a queue
+ * drops. */
 #ifndef PIPELINES_WATCH_ELEMENTS_H
 #define PIPELINES_WATCH_ELEMENTS_H
 
-#include <glib.h>
+#include <gst/gst.h>
 
+/* Makes an element and adds it to the bin. Returns NULL with a sentence if there is no such element. */
+GstElement *element_add (GstElement *bin, const char *factory, const char *name, GString *wrong);
 /* Adds that this GStreamer has no such element, and in which package it is. */
 void element_missing (const char *name, GString *wrong);
 /* Adds what a recording lacks here, into MP4 or Matroska; nothing where all is there. */
 void elements_for_recording (gboolean mp4, GString *wrong);
+/* Returns the element's kind, as in gst-launch-1.0; "" where it has none. */
+const char *element_kind (gpointer element);
+void element_add_probe (GstElement *element, const char *pad, GstPadProbeType type, GstPadProbeCallback probe,
+    gpointer data);
+
+/* A queue that drops frames when what follows is too slow. */
+typedef struct {
+  GstElement *element;            /* NULL: there is none */
+  _Atomic guint64 arrived, taken; /* written by streaming threads */
+  guint64 dropped;                /* of the main thread */
+} Queue;
+
+/* Begins to count what passes; the element is set. */
+void queue_count (Queue *queue);
+/* Returns how many frames were dropped. Main thread. */
+guint64 queue_dropped (Queue *queue);
 
 #endif

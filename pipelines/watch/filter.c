@@ -5,6 +5,7 @@
 #include "filter.h"
 
 #include "../tools/line.h"
+#include "elements.h"
 #include "events.h"
 
 /* In system memory or any other. */
@@ -56,8 +57,8 @@ check_end (GstElement *bin, gboolean input, const char *option, const char *line
   }
   if (!culprit) /* it can have raw video, but its settings or its neighbours leave other caps only */
     culprit = elements->data;
-  g_string_append_printf (wrong, "%s'%s': %s %s %s, not raw video", option, line,
-      GST_OBJECT_NAME (gst_element_get_factory (culprit)), input ? "takes" : "makes",
+  g_string_append_printf (wrong, "%s'%s': %s %s %s, not raw video", option, line, element_kind (culprit),
+      input ? "takes" : "makes",
       gst_caps_is_empty (caps) ? "nothing" : gst_structure_get_name (gst_caps_get_structure (caps, 0)));
   return FALSE;
 }
@@ -90,7 +91,7 @@ check_links (GstElement *bin, const char *option, const char *line, GString *wro
     if (!input && !is_loose (l->data, GST_PAD_SRC))
       continue;
     g_string_append_printf (wrong, "%s'%s': nothing is linked to the %s of %s; is there a ! missing?", option, line,
-        input ? "input" : "output", GST_OBJECT_NAME (gst_element_get_factory (l->data)));
+        input ? "input" : "output", element_kind (l->data));
     return FALSE;
   }
   return TRUE;
@@ -139,7 +140,7 @@ filter_reports_motion (GstElement *filter)
   gboolean found = FALSE;
 
   for (GList *l = elements; l && !found; l = l->next) {
-    const char *factory = GST_OBJECT_NAME (gst_element_get_factory (l->data));
+    const char *factory = element_kind (l->data);
     int method = 0; /* 1: running */
     gboolean meta = FALSE;
 

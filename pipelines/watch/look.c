@@ -4,7 +4,7 @@
  * look.c: reads files ahead. */
 #include "look.h"
 
-#include "pipeline.h"
+#include "threads.h"
 
 #include <fcntl.h>
 #include <stdatomic.h>

@@ -8,7 +8,7 @@
 
 #ifdef HAVE_MOSQUITTO
 #include "events.h"
-#include "pipeline.h"
+#include "threads.h"
 #include "secrets.h"
 
 #include <errno.h>

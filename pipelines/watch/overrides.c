@@ -8,9 +8,10 @@
  * value is tried again. */
 #include "overrides.h"
 
+#include "elements.h"
 #include "events.h"
 #include "look.h"
-#include "pipeline.h"
+#include "threads.h"
 
 #include <gst/video/video.h>
 #include <stdatomic.h>
@@ -44,6 +45,7 @@ typedef struct {
 } Place;
 
 struct Overrides {
+  char *camera;
   GPtrArray *list;   /* of Override, in the order in which they were set */
   GPtrArray *places; /* of Place */
 };
@@ -91,10 +93,11 @@ place_free (gpointer data)
 }
 
 Overrides *
-overrides_new (void)
+overrides_new (const char *camera)
 {
   Overrides *overrides = g_new (Overrides, 1);
 
+  overrides->camera = g_strdup (camera);
   overrides->list = g_ptr_array_new_with_free_func (override_free);
   overrides->places = g_ptr_array_new_with_free_func (place_free);
   return overrides;
@@ -103,20 +106,13 @@ overrides_new (void)
 void
 overrides_free (Overrides *overrides)
 {
+  g_free (overrides->camera);
   g_ptr_array_unref (overrides->list);
   g_ptr_array_unref (overrides->places);
   g_free (overrides);
 }
 
 /* ---- elements ------------------------------------------------------------ */
-
-const char *
-kind_of (GstElement *element)
-{
-  GstElementFactory *factory = gst_element_get_factory (element);
-
-  return factory ? GST_OBJECT_NAME (factory) : "";
-}
 
 /* Returns whether the line gives the element its name. Others are made of the type: GstCudaMedian, cudamedian0. */
 static gboolean
@@ -133,10 +129,11 @@ static Key
 key_of (GList *elements, guint index)
 {
   GstElement *element = g_list_nth_data (elements, index);
-  Key key = { g_strdup (kind_of (element)), has_own_name (element) ? g_strdup (GST_OBJECT_NAME (element)) : NULL, 0 };
+  Key key = { g_strdup (element_kind (element)), has_own_name (element) ? g_strdup (GST_OBJECT_NAME (element)) : NULL,
+    0 };
 
   for (GList *l = elements; l->data != element; l = l->next)
-    key.nth += !strcmp (kind_of (l->data), key.kind);
+    key.nth += !strcmp (element_kind (l->data), key.kind);
   return key;
 }
 
@@ -149,7 +146,7 @@ find (GList *elements, const Key *key)
   guint n = 0;
 
   for (GList *l = elements; l; l = l->next, index++) {
-    if (strcmp (kind_of (l->data), key->kind))
+    if (strcmp (element_kind (l->data), key->kind))
       continue;
     if (key->name && !strcmp (GST_OBJECT_NAME (l->data), key->name))
       return index;
@@ -190,16 +187,25 @@ set_property (GObject *element, const char *property, const char *text)
 
 /* Returns whether the element has the value. */
 static gboolean
-is_in_force (GObject *element, const Override *override)
+has_value (GObject *element, GParamSpec *spec, const GValue *value)
 {
-  GParamSpec *spec = find_property (element, override->property);
-  GValue value = G_VALUE_INIT, now = G_VALUE_INIT;
-  gboolean same = read_value (spec, override->value, &value);
+  GValue now = G_VALUE_INIT;
+  gboolean same;
 
   g_value_init (&now, spec->value_type);
   g_object_get_property (element, spec->name, &now);
-  same = same && !g_param_values_cmp (spec, &value, &now);
+  same = g_param_values_cmp (spec, value, &now) == 0;
   g_value_unset (&now);
+  return same;
+}
+
+static gboolean
+is_in_force (GObject *element, const Override *override)
+{
+  GParamSpec *spec = find_property (element, override->property);
+  GValue value = G_VALUE_INIT;
+  gboolean same = read_value (spec, override->value, &value) && has_value (element, spec, &value);
+
   g_value_unset (&value);
   return same;
 }
@@ -234,18 +240,64 @@ add_name (JsonArray *names, const Override *override, int index)
 
 /* Posts the event if there are names. Takes them. */
 static void
-report (const char *camera, const char *type, JsonArray *names, const char *reason)
+report (const Overrides *overrides, const char *type, JsonArray *names, const char *reason)
 {
   if (json_array_get_length (names) == 0)
     json_array_unref (names);
   else
-    event_post (camera, type, "settings", array_node (names), "reason", reason ? text_node (reason) : NULL, NULL);
+    event_post (overrides->camera, type, "settings", array_node (names), "reason", reason ? text_node (reason) : NULL,
+        NULL);
 }
 
-/* ---- for pipelines --------------------------------------------------------- */
+/* ---- commands ------------------------------------------------------------ */
 
-gboolean
-overrides_keep (Overrides *overrides, GList *elements, guint index, const char *property, const char *value)
+/* Returns the element's index, -1: there is none. */
+static int
+find_element (GList *elements, const char *name)
+{
+  char *end;
+  guint64 index = g_ascii_strtoull (name, &end, 10);
+  guint n = g_list_length (elements), i = 0;
+
+  if (g_ascii_isdigit (name[0]) && !*end)
+    return index < n ? (int) index : -1;
+  for (GList *l = elements; l; l = l->next, i++)
+    if (!strcmp (GST_OBJECT_NAME (l->data), name))
+      return (int) i;
+  i = 0;
+  for (GList *l = elements; l; l = l->next, i++)
+    if (!strcmp (element_kind (l->data), name))
+      return (int) i;
+  return -1;
+}
+
+/* Finds element and property of "ELEMENT.PROPERTY". Returns the property, which belongs to its class, or NULL. */
+static GParamSpec *
+find_target (GList *elements, const char *target, int *index, GString *wrong)
+{
+  const char *dot = strrchr (target, '.');
+  g_autofree char *name = dot ? g_strndup (target, (gsize) (dot - target)) : NULL;
+  GParamSpec *spec = NULL;
+
+  if (!dot || dot == target || !dot[1]) {
+    g_string_append_printf (wrong, "\"%s\" is not ELEMENT.PROPERTY, as in cudamedian.kernel-size", target);
+    return NULL;
+  }
+  *index = find_element (elements, name);
+  if (*index < 0) {
+    g_string_append_printf (wrong, "the filter has no element \"%s\"; it has", name);
+    for (GList *l = elements; l; l = l->next)
+      g_string_append_printf (wrong, " %s", element_kind (l->data));
+  } else if (!(spec = g_object_class_find_property (G_OBJECT_GET_CLASS (g_list_nth_data (elements, (guint) *index)),
+                   dot + 1)))
+    g_string_append_printf (wrong, "%s has no property \"%s\"",
+        element_kind (g_list_nth_data (elements, (guint) *index)), dot + 1);
+  return spec;
+}
+
+/* Keeps a value that was set on an element of the list. Returns whether an element had refused the value before it. */
+static gboolean
+keep (Overrides *overrides, GList *elements, guint index, const char *property, const char *value)
 {
   Override *override = g_new0 (Override, 1);
   gboolean was_refused = FALSE;
@@ -280,6 +332,133 @@ overrides_keep (Overrides *overrides, GList *elements, guint index, const char *
   return was_refused;
 }
 
+/* Makes the text a value of the property's type and range. */
+static gboolean
+check_value (GParamSpec *spec, const char *text, GValue *value, GString *wrong)
+{
+  if (!read_value (spec, text, value))
+    g_string_append_printf (wrong, "\"%s\" is no value of %s (%s)", text, spec->name, g_type_name (spec->value_type));
+  else if (g_param_value_validate (spec, value))
+    g_string_append_printf (wrong, "%s cannot be \"%s\": out of range", spec->name, text);
+  return wrong->len == 0;
+}
+
+static gboolean
+check_changeable (GParamSpec *spec, GString *wrong)
+{
+  guint flags = (guint) spec->flags;
+
+  if (!(flags & G_PARAM_WRITABLE) || flags & G_PARAM_CONSTRUCT_ONLY || !strcmp (spec->name, "name"))
+    g_string_append_printf (wrong, "%s cannot be set", spec->name);
+  else if (flags & (GST_PARAM_MUTABLE_READY | GST_PARAM_MUTABLE_PAUSED) && !(flags & GST_PARAM_MUTABLE_PLAYING))
+    g_string_append_printf (wrong, "%s cannot change while frames come: change it in the file, and reload", spec->name);
+  return wrong->len == 0;
+}
+
+/* What the element that this thread sets says meanwhile. Other threads, whose warnings are about frames, have none. */
+static _Thread_local struct {
+  GstElement *element;
+  char *text; /* NULL: nothing yet */
+} asked;
+
+static void
+on_sync_warning (GstBus *bus, GstMessage *message, gpointer data)
+{
+  (void) bus;
+  (void) data;
+  if (asked.element && GST_MESSAGE_SRC (message) == GST_OBJECT (asked.element) && !asked.text &&
+      is_about_settings (message))
+    asked.text = message_text (message);
+}
+
+/* Sets a property of an element, whose pipeline has the bus (NULL: it has none). Returns FALSE if the element keeps the
+ * value that it had, and says why. What it only advises against is set. */
+static gboolean
+try_value (GstElement *element, GstBus *bus, GParamSpec *spec, const GValue *value, GString *wrong)
+{
+  g_autofree char *text = NULL;
+  gulong handler = 0;
+
+  if (bus) {
+    gst_bus_enable_sync_message_emission (bus);
+    handler = g_signal_connect (bus, "sync-message::warning", G_CALLBACK (on_sync_warning), NULL);
+  }
+  asked.element = element;
+  g_object_set_property (G_OBJECT (element), spec->name, value);
+  asked.element = NULL;
+  text = g_steal_pointer (&asked.text);
+  if (bus) {
+    g_signal_handler_disconnect (bus, handler);
+    gst_bus_disable_sync_message_emission (bus);
+  }
+  if (!text || has_value (G_OBJECT (element), spec, value))
+    return TRUE;
+  g_string_append (wrong, text);
+  return FALSE;
+}
+
+gboolean
+overrides_set (Overrides *overrides, GList *elements, GstBus *bus, const char *target, const char *value,
+    gboolean *was_refused, GString *wrong)
+{
+  GValue read = G_VALUE_INIT;
+  GParamSpec *spec;
+  gboolean ok;
+  int index;
+
+  if (!(spec = find_target (elements, target, &index, wrong)) || !check_changeable (spec, wrong))
+    return FALSE;
+  ok = check_value (spec, value, &read, wrong) &&
+      try_value (g_list_nth_data (elements, (guint) index), bus, spec, &read, wrong);
+  if (ok)
+    *was_refused = keep (overrides, elements, (guint) index, spec->name, value);
+  g_value_unset (&read);
+  return ok;
+}
+
+gboolean
+overrides_enable (Overrides *overrides, GList *elements, gboolean on, GString *wrong)
+{
+  gboolean any = FALSE;
+  guint index = 0;
+
+  for (GList *l = elements; l; l = l->next, index++) {
+    GParamSpec *spec = find_property (l->data, "enabled");
+
+    if (!spec || spec->value_type != G_TYPE_BOOLEAN)
+      continue;
+    g_object_set (l->data, "enabled", on, NULL);
+    keep (overrides, elements, index, "enabled", on ? "true" : "false");
+    any = TRUE;
+  }
+  if (elements && !any)
+    g_string_append (wrong, "no element of the filter has the property \"enabled\"");
+  return any;
+}
+
+JsonNode *
+overrides_get (GList *elements, const char *target, GString *wrong)
+{
+  GValue value = G_VALUE_INIT;
+  GParamSpec *spec;
+  JsonNode *node;
+  int index;
+
+  if (!(spec = find_target (elements, target, &index, wrong)))
+    return NULL;
+  if (!(spec->flags & G_PARAM_READABLE)) {
+    g_string_append_printf (wrong, "%s cannot be read", spec->name);
+    return NULL;
+  }
+  g_value_init (&value, spec->value_type);
+  g_object_get_property (g_list_nth_data (elements, (guint) index), spec->name, &value);
+  node = value_node (&value);
+  g_value_unset (&value);
+  return node;
+}
+
+/* ---- for pipelines ------------------------------------------------------- */
+
 /* Sets the sizes that regions are of, where they are the same regions. */
 static void
 restore_sizes (Overrides *overrides, GList *elements)
@@ -310,7 +489,7 @@ overrides_apply (Overrides *overrides, GList *elements)
 }
 
 void
-overrides_start (Overrides *overrides, GList *elements, const char *camera)
+overrides_start (Overrides *overrides, GList *elements)
 {
   JsonArray *gone = json_array_new (), *refused = json_array_new ();
 
@@ -331,13 +510,13 @@ overrides_start (Overrides *overrides, GList *elements, const char *camera)
     i++;
   }
   restore_sizes (overrides, elements);
-  report (camera, "settings-dropped", gone, "the filter has this element no more");
-  report (camera, "settings-refused", refused,
+  report (overrides, "settings-dropped", gone, "the filter has this element no more");
+  report (overrides, "settings-refused", refused,
       "the filter refuses now what was set by command: the whole frame is filtered until it takes it");
 }
 
 gboolean
-overrides_refuse (Overrides *overrides, GList *elements, GstObject *element, const char *text, const char *camera)
+overrides_refuse (Overrides *overrides, GList *elements, GstObject *element, const char *text)
 {
   const int place = element ? g_list_index (elements, element) : -1;
   JsonArray *refused = json_array_new ();
@@ -354,7 +533,7 @@ overrides_refuse (Overrides *overrides, GList *elements, GstObject *element, con
     override->refused = TRUE;
     add_name (refused, override, place);
   }
-  report (camera, "settings-refused", refused, text);
+  report (overrides, "settings-refused", refused, text);
   return any;
 }
 
@@ -383,7 +562,7 @@ retry_start (GstElement *element, const Override *override)
 }
 
 void
-overrides_retry (Overrides *overrides, GList *elements, const char *camera)
+overrides_retry (Overrides *overrides, GList *elements)
 {
   JsonArray *applied = json_array_new ();
 
@@ -401,7 +580,7 @@ overrides_retry (Overrides *overrides, GList *elements, const char *camera)
     else
       add_name (applied, override, index);
   }
-  report (camera, "settings-applied", applied, NULL);
+  report (overrides, "settings-applied", applied, NULL);
 }
 
 /* ---- sizes ----------------------------------------------------------------- */

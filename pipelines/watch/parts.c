@@ -38,25 +38,6 @@ static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE ("src", GST_P
 
 /* ---- JPEG ---------------------------------------------------------------- */
 
-gboolean
-parts_find_larger (const guint8 *data, gsize size, guint max, guint *width, guint *height)
-{
-  const guint8 *end = data + size, *at = data;
-
-  for (; size && (at = memchr (at, 0xff, (gsize) (end - at))) && end - at >= 10; at++) {
-    const guint marker = at[1], length = (guint) at[2] << 8 | at[3];
-
-    /* c4, c8 and cc are no frames. A frame's length is that of its components. In samples no such byte follows ff. */
-    if (marker < 0xc0 || marker > 0xcf || (marker > 0xc0 && marker % 4 == 0))
-      continue;
-    *height = (guint) at[5] << 8 | at[6];
-    *width = (guint) at[7] << 8 | at[8];
-    if (length == 8 + 3u * at[9] && (*width > max || *height > max))
-      return TRUE;
-  }
-  return FALSE;
-}
-
 static gboolean
 is_jpeg (const guint8 *data, gsize n)
 {

@@ -18,8 +18,4 @@ typedef void (*PartsEnd) (gpointer data);
  * what it sends then goes on in the same stream. */
 void parts_keep_open (GstElement *parts, PartsEnd end, gpointer data);
 
-/* Returns whether the bytes have a header of a JPEG frame with more than `max` columns or rows, and which. Wherever it
- * is: a decoder may find another beginning of the picture than we do. */
-gboolean parts_find_larger (const guint8 *data, gsize size, guint max, guint *width, guint *height);
-
 #endif

@@ -1,54 +1,505 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * pipeline.c: one pipeline of a camera. */
+ * pipeline.c: one pipeline of a camera: the branch that encodes, snapshots, start and stop. source.c has what stands
+ * before the filter. */
+#define _GNU_SOURCE /* renameat2 */
 #include "pipeline.h"
 
 #include "elements.h"
 #include "filter.h"
 #include "gpu.h"
-#include "pipeline-private.h"
+#include "source.h"
+#include "threads.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <gst/app/gstappsink.h>
 #include <gst/video/video.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
-/* ---- threads ------------------------------------------------------------- */
-
-void
-in_main (GSourceFunc function, gpointer data)
-{
-  g_idle_add_full (G_PRIORITY_DEFAULT, function, data, NULL);
-}
+/* Between two key frames, whatever the frame rate: pieces begin with one. The request takes a frame or two. */
+#define KEY_FRAMES (1900 * GST_MSECOND)
+#define DRAINS_WITHIN (G_USEC_PER_SEC / 2)
+#define QUEUED 15 /* frames that may wait for the encoder */
 
 typedef struct {
-  void (*function) (gpointer data);
+  PipelineTaker take;
   gpointer data;
-} Job;
+} Taker;
+
+typedef struct Shot Shot;
+
+struct Pipeline {
+  gatomicrefcount count;
+  CameraSettings *settings;
+  GstElement *bin, *filter; /* bin: all of it */
+  Source *source;
+  GstBus *bus;
+  int gpu;
+  GstStructure *size; /* of the filter's next frame, where it is another; of the thread behind the filter */
+
+  /* Written by streaming threads. */
+  _Atomic guint64 frames;
+  _Atomic gint64 last_frame;
+
+  /* The branch that encodes. */
+  Queue encode;
+  GstElement *encoder, *crop, *sink; /* NULL: there is none */
+  gboolean on_gpu;
+  gboolean unfit;  /* the encoder does not take this size; of the thread behind the filter */
+  gint64 last_key; /* ns; of the appsink's thread */
+  GMutex taking;   /* of `takers`; held while they are called */
+  GArray *takers;  /* of Taker */
+  _Atomic int draining;
+  gboolean drained; /* all that was encoded has come out */
+  GCond drain;
+
+  GMutex starting; /* held while the pipeline is started or stopped */
+  gboolean ended;  /* it is stopped, and is not started any more */
+
+  GMutex lock; /* of `shot` and `drained` */
+  Shot *shot;  /* waits for a frame */
+  _Atomic int wants_shot;
+};
+
+/* ---- the branch that encodes ---------------------------------------------- */
+
+/* Frames that the encoder has no time for are dropped there, and only there. No encoder reorders frames, so
+ * that PTS and DTS are the same. */
+
+typedef struct {
+  const char *factory;
+  gboolean on_gpu;
+  const char *settings; /* %1$u: the quality */
+} Encoder;
+
+/* In the order in which they are tried. Properties that a version lacks are left alone. */
+static const Encoder encoders[] = {
+  { "nvh264enc", TRUE,
+      "rc-mode=constqp qp-const=%u qp-const-i=%u qp-const-p=%u bframes=0 zerolatency=true gop-size=-1" },
+  { "x264enc", FALSE,
+      "pass=qual quantizer=%u tune=zerolatency speed-preset=superfast key-int-max=600 threads=2 bframes=0" },
+  { "openh264enc", FALSE, "rate-control=off qp-min=%u qp-max=%u complexity=low gop-size=600 multi-thread=2" },
+};
 
 static void
-do_job (gpointer job, gpointer data)
+set_properties (GstElement *element, const char *text, guint quality)
 {
-  Job it = *(Job *) job;
+  g_auto (GStrv) words = g_strsplit (text, " ", -1);
+  GObjectClass *klass = G_OBJECT_GET_CLASS (element);
 
-  (void) data;
-  g_free (job);
-  it.function (it.data);
+  for (char **word = words; *word; word++) {
+    char *value = strchr (*word, '=');
+    g_autofree char *number = g_strdup_printf ("%u", quality);
+
+    *value++ = '\0';
+    if (g_object_class_find_property (klass, *word))
+      gst_util_set_object_arg (G_OBJECT (element), *word, strcmp (value, "%u") ? value : number);
+  }
+}
+
+static GstElement *
+make_encoder (const PipelinePlan *plan, gboolean *on_gpu)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (encoders); i++) {
+    GstElement *element;
+
+    if (encoders[i].on_gpu && (plan->gpu < 0 || plan->software_encoder))
+      continue;
+    if (!(element = gst_element_factory_make (encoders[i].factory, "encoder")))
+      continue;
+    set_properties (element, encoders[i].settings, plan->settings->record.quality);
+    *on_gpu = encoders[i].on_gpu;
+    return element;
+  }
+  return NULL;
+}
+
+/* Asks the encoder for a key frame when the last one is too old, or the recorder waits for one. */
+static void
+keep_keys_coming (Pipeline *pipeline, GstBuffer *buffer, gboolean wanted)
+{
+  gint64 pts = (gint64) GST_BUFFER_PTS (buffer);
+
+  if (!GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_DELTA_UNIT))
+    pipeline->last_key = pts;
+  else if (wanted || pts - pipeline->last_key >= (gint64) KEY_FRAMES) {
+    GstPad *pad = gst_element_get_static_pad (pipeline->sink, "sink");
+
+    pipeline->last_key = pts; /* the request takes some frames; no second one meanwhile */
+    gst_pad_push_event (pad, gst_video_event_new_upstream_force_key_unit (GST_CLOCK_TIME_NONE, TRUE, 0));
+    gst_object_unref (pad);
+  }
+}
+
+/* Returns the time of day of a frame: now, less what it has been under way. */
+static gint64
+wall_time (Pipeline *pipeline, GstClockTime running)
+{
+  GstClockTime now = gst_element_get_current_running_time (pipeline->sink);
+  gint64 age = GST_CLOCK_TIME_IS_VALID (now) ? GST_CLOCK_DIFF (running, now) / 1000 : 0;
+
+  return g_get_real_time () - CLAMP (age, 0, 30 * G_USEC_PER_SEC);
+}
+
+/* Gives a frame to all takers. Returns whether one of them wants a key frame. */
+static gboolean
+give (Pipeline *pipeline, GstBuffer *buffer, GstCaps *caps, gint64 wall)
+{
+  gboolean key_wanted = FALSE;
+
+  g_mutex_lock (&pipeline->taking);
+  for (guint i = 0; i < pipeline->takers->len; i++) {
+    const Taker *taker = &g_array_index (pipeline->takers, Taker, i);
+
+    key_wanted |= taker->take (buffer, caps, wall, taker->data);
+  }
+  g_mutex_unlock (&pipeline->taking);
+  return key_wanted;
 }
 
 void
-in_pool (void (*function) (gpointer data), gpointer data)
+pipeline_add_taker (Pipeline *pipeline, PipelineTaker taker, gpointer data)
 {
-  static GThreadPool *pool; /* for the life of the process */
-  static gsize made;
-  Job *job = g_new (Job, 1);
+  g_mutex_lock (&pipeline->taking);
+  g_array_append_vals (pipeline->takers, &(Taker) { taker, data }, 1);
+  g_mutex_unlock (&pipeline->taking);
+}
 
-  if (g_once_init_enter (&made)) {
-    pool = g_thread_pool_new (do_job, NULL, -1, FALSE, NULL); /* does not fail without a limit */
-    g_once_init_leave (&made, 1);
+void
+pipeline_remove_taker (Pipeline *pipeline, gpointer data)
+{
+  g_mutex_lock (&pipeline->taking);
+  for (guint i = pipeline->takers->len; i-- > 0;)
+    if (g_array_index (pipeline->takers, Taker, i).data == data)
+      g_array_remove_index (pipeline->takers, i);
+  g_mutex_unlock (&pipeline->taking);
+}
+
+static GstFlowReturn
+on_sample (GstAppSink *sink, gpointer data)
+{
+  Pipeline *pipeline = data;
+  GstSample *sample = gst_app_sink_pull_sample (sink);
+  const GstSegment *segment;
+  GstBuffer *buffer;
+  GstClockTime running;
+
+  if (!sample)
+    return GST_FLOW_EOS;
+  segment = gst_sample_get_segment (sample);
+  buffer = gst_sample_get_buffer (sample);
+  running = buffer ? gst_segment_to_running_time (segment, GST_FORMAT_TIME, GST_BUFFER_PTS (buffer))
+                   : GST_CLOCK_TIME_NONE;
+  if (GST_CLOCK_TIME_IS_VALID (running)) {
+    buffer = gst_buffer_copy (buffer); /* shares the memory */
+    GST_BUFFER_PTS (buffer) = GST_BUFFER_DTS (buffer) = running;
+    keep_keys_coming (pipeline, buffer,
+        give (pipeline, buffer, gst_sample_get_caps (sample), wall_time (pipeline, running)));
+    gst_buffer_unref (buffer);
   }
-  job->function = function;
-  job->data = data;
-  g_thread_pool_push (pool, job, NULL);
+  gst_sample_unref (sample);
+  return GST_FLOW_OK;
+}
+
+/* Keeps out of the branch what the encoder refuses, since its error would end the whole pipeline, and what comes while
+ * the branch is being drained. */
+static GstPadProbeReturn
+leave_out (GstPad *pad, GstPadProbeInfo *info, gpointer data)
+{
+  gboolean is_event = (info->type & GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM) != 0;
+  gboolean is_caps = is_event && GST_EVENT_TYPE (info->data) == GST_EVENT_CAPS;
+  Pipeline *pipeline = data;
+
+  (void) pad;
+  if ((pipeline->unfit && (!is_event || is_caps)) || (atomic_load (&pipeline->draining) && !is_event))
+    return GST_PAD_PROBE_DROP;
+  return GST_PAD_PROBE_OK;
+}
+
+/* Prepares the branch for frames of this size. Returns why they cannot be encoded (free it), or NULL. */
+static char *
+fit_encoder (Pipeline *pipeline, int width, int height)
+{
+  GstPad *pad = gst_element_get_static_pad (pipeline->encoder, "sink");
+  GstCaps *taken = gst_pad_get_pad_template_caps (pad);
+  GstCaps *caps = gst_caps_new_simple ("video/x-raw", "format", G_TYPE_STRING, "I420", "width", G_TYPE_INT, width & ~1,
+      "height", G_TYPE_INT, height & ~1, NULL);
+
+  /* Encoders of 4:2:0 take even sizes only. */
+  g_object_set (pipeline->crop, "right", width & 1, "bottom", height & 1, NULL);
+  pipeline->unfit = width < 2 || height < 2 || !gst_caps_can_intersect (caps, taken);
+  gst_caps_unref (caps);
+  gst_caps_unref (taken);
+  gst_object_unref (pad);
+  return pipeline->unfit
+      ? g_strdup_printf ("%s encodes no pictures of %d x %d", element_kind (pipeline->encoder), width, height)
+      : NULL;
+}
+
+static void
+on_eos (GstAppSink *sink, gpointer data)
+{
+  Pipeline *pipeline = data;
+
+  (void) sink;
+  g_mutex_lock (&pipeline->lock);
+  pipeline->drained = TRUE;
+  g_cond_broadcast (&pipeline->drain);
+  g_mutex_unlock (&pipeline->lock);
+}
+
+/* Has the encoder give what it holds back, and waits for that, half a second at most. */
+static void
+drain_encoder (Pipeline *pipeline)
+{
+  gint64 until = g_get_monotonic_time () + DRAINS_WITHIN;
+  GstPad *pad = gst_element_get_static_pad (pipeline->encode.element, "sink");
+
+  atomic_store (&pipeline->draining, 1);
+  if (gst_pad_send_event (pad, gst_event_new_eos ())) { /* an end of its own came before otherwise, or an error */
+    g_mutex_lock (&pipeline->lock);
+    while (!pipeline->drained && g_cond_wait_until (&pipeline->drain, &pipeline->lock, until))
+      ;
+    g_mutex_unlock (&pipeline->lock);
+  }
+  gst_object_unref (pad);
+}
+
+/* The branch, in its order. */
+enum { ENCODE, DOWNLOAD, YUV, I420, EVEN, ENCODER, PARSE, PACKETS, N_PARTS };
+static const char *const branch[N_PARTS][2] = {
+  [ENCODE] = { "queue", "encode" },
+  [DOWNLOAD] = { "cudadownload", "download" }, /* where the filter's frames are in CUDA memory; it may be missing */
+  [YUV] = { "videoconvert", "yuv" },
+  [I420] = { "capsfilter", "i420" },
+  [EVEN] = { "videocrop", "even" },
+  [ENCODER] = { NULL, "encoder" },
+  [PARSE] = { "h264parse", "parse" },
+  [PACKETS] = { "appsink", "packets" },
+};
+
+/* Adds the branch behind the tee. Where that cannot be, says why in `note`: the camera goes on without. */
+static void
+add_encoder (Pipeline *pipeline, const PipelinePlan *plan, GstElement *tee, GString *note)
+{
+  GstAppSinkCallbacks callbacks = { .new_sample = on_sample, .eos = on_eos };
+  GstElement *parts[N_PARTS], *last = NULL;
+  gboolean ok = TRUE;
+
+  elements_for_recording (plan->settings->record.format == 1, note);
+  if (note->len)
+    return;
+  if (!(parts[ENCODER] = make_encoder (plan, &pipeline->on_gpu))) {
+    g_string_append (note, "no encoder for H.264 but that of GPUs: install x264enc (gstreamer1.0-plugins-ugly)");
+    return;
+  }
+  for (guint i = 0; i < N_PARTS; i++) {
+    if (i != ENCODER && !(parts[i] = gst_element_factory_make (branch[i][0], branch[i][1]))) {
+      ok &= i == DOWNLOAD;
+      continue;
+    }
+    gst_bin_add (GST_BIN (pipeline->bin), parts[i]);
+    ok = ok && (!last || gst_element_link (last, parts[i]));
+    last = parts[i];
+  }
+  if (!ok || !gst_element_link (tee, parts[ENCODE])) {
+    g_string_append (note, "the elements that encode cannot be linked");
+    return;
+  }
+  pipeline->encode.element = parts[ENCODE];
+  pipeline->crop = parts[EVEN];
+  pipeline->encoder = parts[ENCODER];
+  pipeline->sink = parts[PACKETS];
+  g_object_set (parts[ENCODE], "max-size-buffers", QUEUED, "max-size-bytes", 0, "max-size-time", (guint64) 0, NULL);
+  if (plan->settings->live) /* a file waits */
+    gst_util_set_object_arg (G_OBJECT (parts[ENCODE]), "leaky", "downstream");
+  element_add_probe (parts[ENCODE], "sink", GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, leave_out,
+      pipeline);
+  queue_count (&pipeline->encode);
+  gst_util_set_object_arg (G_OBJECT (parts[I420]), "caps", "video/x-raw, format = I420");
+  gst_util_set_object_arg (G_OBJECT (parts[PACKETS]), "caps", "video/x-h264, stream-format = avc, alignment = au");
+  g_object_set (parts[PACKETS], "sync", FALSE, "async", FALSE, NULL);
+  gst_app_sink_set_callbacks (GST_APP_SINK (parts[PACKETS]), &callbacks, pipeline, NULL);
+}
+
+/* ---- snapshots ------------------------------------------------------------ */
+
+/* The streaming thread only takes a reference; a thread of the pool converts the frame and writes the file, first under
+ * another name, so that no reader finds half a picture. */
+
+struct Shot {
+  Pipeline *pipeline;
+  char *path;
+  gboolean overwrite;
+  PipelineSnapshotDone done;
+  gpointer data;
+  GstSample *sample;
+  char *error;
+  int width, height;
+};
+
+static void
+shot_free (Shot *shot)
+{
+  pipeline_unref (shot->pipeline);
+  g_free (shot->path);
+  g_free (shot->error);
+  if (shot->sample)
+    gst_sample_unref (shot->sample);
+  g_free (shot);
+}
+
+static gboolean
+report (gpointer data)
+{
+  Shot *shot = data;
+
+  shot->done (shot->error, shot->width, shot->height, shot->data);
+  shot_free (shot);
+  return G_SOURCE_REMOVE;
+}
+
+/* Writes a file that appears under its name when it is complete. Returns what went wrong (free it), or NULL. */
+static char *
+write_file (const char *path, gboolean overwrite, gconstpointer data, gsize n)
+{
+  /* A name of its own: what a process that was killed has left is not in the way. */
+  g_autofree char *part = g_strconcat (path, ".XXXXXX.part", NULL);
+  int file = g_mkstemp_full (part, O_WRONLY | O_CLOEXEC, 0640), wrong = 0;
+  const char *at = data;
+
+  if (file < 0)
+    return g_strdup_printf ("%s: %s", path, g_strerror (errno));
+  while (n > 0 && !wrong) {
+    gssize done = write (file, at, n);
+
+    if (done < 0 && errno != EINTR)
+      wrong = errno;
+    at += MAX (done, 0);
+    n -= (gsize) MAX (done, 0);
+  }
+  if (close (file) && !wrong)
+    wrong = errno;
+  if (!wrong && renameat2 (AT_FDCWD, part, AT_FDCWD, path, overwrite ? 0 : RENAME_NOREPLACE)) {
+    wrong = errno;
+    /* Some file systems of networks cannot do that; linking refuses an existing name as well. */
+    if (wrong == EINVAL && link (part, path) == 0)
+      wrong = 0, unlink (part);
+  }
+  if (!wrong)
+    return NULL;
+  unlink (part);
+  return wrong == EEXIST ? g_strdup_printf ("%s: there is such a file; --overwrite replaces it", path)
+                         : g_strdup_printf ("%s: %s", path, g_strerror (wrong));
+}
+
+/* Returns the frame as one in system memory: CUDA memory can be mapped for reading there, but caps have to say so. */
+static GstSample *
+in_system_memory (GstSample *sample)
+{
+  GstCaps *caps = gst_caps_copy (gst_sample_get_caps (sample));
+  GstSample *copy;
+
+  gst_caps_set_features (caps, 0, NULL);
+  copy = gst_sample_new (gst_sample_get_buffer (sample), caps, gst_sample_get_segment (sample), NULL);
+  gst_caps_unref (caps);
+  return copy;
+}
+
+static void
+write_in_thread (gpointer data)
+{
+  Shot *shot = data;
+  g_autoptr (GstCaps)
+      caps = gst_caps_new_empty_simple (g_str_has_suffix (shot->path, ".png") ? "image/png" : "image/jpeg");
+  g_autoptr (GError) error = NULL;
+  GstSample *frame = in_system_memory (shot->sample);
+  GstSample *picture = gst_video_convert_sample (frame, caps, 10 * GST_SECOND, &error);
+  GstMapInfo map;
+
+  if (!picture)
+    shot->error = g_strdup_printf ("the frame cannot be made a picture: %s", error ? error->message : "no encoder");
+  else if (!gst_buffer_map (gst_sample_get_buffer (picture), &map, GST_MAP_READ))
+    shot->error = g_strdup ("the picture cannot be read");
+  else {
+    shot->error = write_file (shot->path, shot->overwrite, map.data, map.size);
+    gst_buffer_unmap (gst_sample_get_buffer (picture), &map);
+  }
+  if (picture)
+    gst_sample_unref (picture);
+  gst_sample_unref (frame);
+  g_clear_pointer (&shot->sample, gst_sample_unref); /* the pool of the filter gets its buffer back */
+  in_main (report, shot);
+}
+
+/* Returns the snapshot that was asked for, which is then the caller's; NULL if there is none. Thread-safe. */
+static Shot *
+take_request (Pipeline *pipeline)
+{
+  Shot *shot;
+
+  g_mutex_lock (&pipeline->lock);
+  shot = pipeline->shot;
+  pipeline->shot = NULL;
+  atomic_store (&pipeline->wants_shot, 0);
+  g_mutex_unlock (&pipeline->lock);
+  return shot;
+}
+
+/* Takes the frame for the snapshot that waits. Called from a streaming thread. */
+static void
+take_shot (Pipeline *pipeline, GstPad *pad, GstBuffer *buffer)
+{
+  GstCaps *caps = gst_pad_get_current_caps (pad);
+  Shot *shot = take_request (pipeline);
+  GstVideoInfo info;
+
+  if (shot) {
+    if (caps && gst_video_info_from_caps (&info, caps)) {
+      shot->width = GST_VIDEO_INFO_WIDTH (&info);
+      shot->height = GST_VIDEO_INFO_HEIGHT (&info);
+    }
+    shot->sample = gst_sample_new (buffer, caps, NULL, NULL);
+    in_pool (write_in_thread, shot);
+  }
+  if (caps)
+    gst_caps_unref (caps);
+}
+
+gboolean
+pipeline_snapshot (Pipeline *pipeline, const char *path, gboolean overwrite, PipelineSnapshotDone done, gpointer data)
+{
+  Shot *shot;
+
+  g_mutex_lock (&pipeline->lock);
+  if (pipeline->shot) {
+    g_mutex_unlock (&pipeline->lock);
+    return FALSE;
+  }
+  pipeline->shot = shot = g_new0 (Shot, 1);
+  shot->pipeline = pipeline_ref (pipeline);
+  shot->path = g_strdup (path);
+  shot->overwrite = overwrite;
+  shot->done = done;
+  shot->data = data;
+  atomic_store (&pipeline->wants_shot, 1);
+  g_mutex_unlock (&pipeline->lock);
+  return TRUE;
+}
+
+gboolean
+pipeline_snapshot_cancel (Pipeline *pipeline)
+{
+  Shot *shot = take_request (pipeline);
+
+  if (shot)
+    shot_free (shot);
+  return shot != NULL;
 }
 
 /* ---- what streaming threads note ----------------------------------------- */
@@ -57,47 +508,6 @@ static void
 post (Pipeline *pipeline, GstStructure *structure)
 {
   gst_element_post_message (pipeline->bin, gst_message_new_application (GST_OBJECT (pipeline->bin), structure));
-}
-
-static GstPadProbeReturn
-count (GstPad *pad, GstPadProbeInfo *info, gpointer counter)
-{
-  (void) pad;
-  (void) info;
-  atomic_fetch_add ((_Atomic guint64 *) counter, 1);
-  return GST_PAD_PROBE_OK;
-}
-
-void
-pipeline_add_probe (GstElement *element, const char *pad_name, GstPadProbeType type, GstPadProbeCallback probe,
-    gpointer data)
-{
-  GstPad *pad = gst_element_get_static_pad (element, pad_name);
-
-  gst_pad_add_probe (pad, type, probe, data, NULL);
-  gst_object_unref (pad);
-}
-
-void
-pipeline_count_queue (PipelineQueue *queue)
-{
-  pipeline_add_probe (queue->queue, "sink", GST_PAD_PROBE_TYPE_BUFFER, count, &queue->arrived);
-  pipeline_add_probe (queue->queue, "src", GST_PAD_PROBE_TYPE_BUFFER, count, &queue->taken);
-}
-
-static guint64
-count_dropped (PipelineQueue *queue)
-{
-  guint64 taken = atomic_load (&queue->taken), arrived = atomic_load (&queue->arrived);
-  guint waiting = 0;
-
-  if (!queue->queue)
-    return 0;
-  /* The three are not read at one moment: the queue's own frames are left out with one to spare. */
-  g_object_get (queue->queue, "current-level-buffers", &waiting, NULL);
-  if (arrived > taken + waiting + 1)
-    queue->dropped = MAX (queue->dropped, arrived - taken - waiting - 1);
-  return queue->dropped;
 }
 
 static void
@@ -111,7 +521,7 @@ note_caps (Pipeline *pipeline, GstEvent *event)
   if (!gst_video_info_from_caps (&info, caps))
     return;
   if (pipeline->encoder &&
-      (unfit = pipeline_fit_encoder (pipeline, GST_VIDEO_INFO_WIDTH (&info), GST_VIDEO_INFO_HEIGHT (&info))))
+      (unfit = fit_encoder (pipeline, GST_VIDEO_INFO_WIDTH (&info), GST_VIDEO_INFO_HEIGHT (&info))))
     post (pipeline, gst_structure_new (PIPELINE_UNFIT, "reason", G_TYPE_STRING, unfit, NULL));
   gst_clear_structure (&pipeline->size);
   pipeline->size = gst_structure_new (PIPELINE_SIZE, "width", G_TYPE_INT, GST_VIDEO_INFO_WIDTH (&info), "height",
@@ -137,7 +547,7 @@ on_output (GstPad *pad, GstPadProbeInfo *info, gpointer data)
   if (atomic_fetch_add (&pipeline->frames, 1) == 0)
     post (pipeline, gst_structure_new_empty (PIPELINE_FIRST_FRAME));
   if (atomic_load (&pipeline->wants_shot))
-    pipeline_take_shot (pipeline, pad, GST_PAD_PROBE_INFO_BUFFER (info));
+    take_shot (pipeline, pad, GST_PAD_PROBE_INFO_BUFFER (info));
   return GST_PAD_PROBE_OK;
 }
 
@@ -147,33 +557,21 @@ pipeline_counts (Pipeline *pipeline)
   PipelineCounts counts = { .frames = atomic_load (&pipeline->frames),
     .last_frame = atomic_load (&pipeline->last_frame) };
 
-  counts.dropped = count_dropped (&pipeline->input);
-  counts.not_encoded = count_dropped (&pipeline->encode);
+  counts.dropped = source_dropped (pipeline->source);
+  counts.not_encoded = queue_dropped (&pipeline->encode);
   return counts;
 }
 
 /* ---- the pipeline -------------------------------------------------------- */
 
-GstElement *
-pipeline_add (Pipeline *pipeline, const char *factory, const char *name, GString *wrong)
-{
-  GstElement *element = gst_element_factory_make (factory, name);
-
-  if (element)
-    gst_bin_add (GST_BIN (pipeline->bin), element);
-  else
-    element_missing (factory, wrong);
-  return element;
-}
-
 static gboolean
 build (Pipeline *pipeline, const PipelinePlan *plan, GString *wrong, GString *note)
 {
   const char *line = *pipeline->settings->filter ? pipeline->settings->filter : "identity";
-  GstElement *convert, *sink = pipeline_add (pipeline, "fakesink", "end", wrong),
-                       *tee = pipeline_add (pipeline, "tee", "tee", wrong);
+  GstElement *convert, *sink = element_add (pipeline->bin, "fakesink", "end", wrong),
+                       *tee = element_add (pipeline->bin, "tee", "tee", wrong);
 
-  if (!sink || !tee || !source_add_head (pipeline, &convert, wrong) ||
+  if (!sink || !tee || !(pipeline->source = source_new (pipeline->bin, pipeline->settings, &convert, wrong)) ||
       !(pipeline->filter = filter_new ("filter ", line, wrong)))
     return FALSE;
   gst_bin_add (GST_BIN (pipeline->bin), pipeline->filter);
@@ -184,11 +582,11 @@ build (Pipeline *pipeline, const PipelinePlan *plan, GString *wrong, GString *no
     g_string_append_printf (wrong, "filter '%s': it takes no raw video of the formats that there are", line);
     return FALSE;
   }
-  pipeline_add_probe (pipeline->filter, "src", GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM,
+  element_add_probe (pipeline->filter, "src", GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM,
       on_output, pipeline);
-  if (plan->packet)
-    pipeline_add_encoder (pipeline, plan, tee, note);
-  return source_add (pipeline, wrong);
+  if (plan->encodes)
+    add_encoder (pipeline, plan, tee, note);
+  return source_link (pipeline->source, wrong);
 }
 
 Pipeline *
@@ -200,9 +598,10 @@ pipeline_new (const PipelinePlan *plan, GString *wrong, GString *note)
   g_mutex_init (&pipeline->lock);
   g_cond_init (&pipeline->drain);
   g_mutex_init (&pipeline->starting);
+  g_mutex_init (&pipeline->taking);
+  pipeline->takers = g_array_new (FALSE, FALSE, sizeof (Taker));
   pipeline->settings = camera_settings_ref ((CameraSettings *) plan->settings);
   pipeline->gpu = plan->gpu;
-  pipeline->stamped = GST_CLOCK_TIME_NONE;
   pipeline->bin = gst_pipeline_new (plan->settings->name);
   gst_object_ref_sink (pipeline->bin);
   if (!build (pipeline, plan, wrong, note)) {
@@ -230,11 +629,14 @@ pipeline_unref (Pipeline *pipeline)
     return;
   gst_clear_object (&pipeline->bus);
   gst_clear_structure (&pipeline->size);
+  g_clear_pointer (&pipeline->source, source_unref);
   gst_object_unref (pipeline->bin); /* its state is NULL */
+  g_array_unref (pipeline->takers);
   camera_settings_unref (pipeline->settings);
   g_mutex_clear (&pipeline->lock);
   g_cond_clear (&pipeline->drain);
   g_mutex_clear (&pipeline->starting);
+  g_mutex_clear (&pipeline->taking);
   g_free (pipeline);
 }
 
@@ -250,10 +652,20 @@ pipeline_filter (Pipeline *pipeline)
   return pipeline->filter;
 }
 
-gboolean
-pipeline_is_filter_part (Pipeline *pipeline, GstObject *object)
+PipelinePart
+pipeline_part_of (Pipeline *pipeline, GstObject *object)
 {
-  return object && gst_object_has_as_ancestor (object, GST_OBJECT (pipeline->filter));
+  if (!object)
+    return PART_OTHER;
+  if (gst_object_has_as_ancestor (object, GST_OBJECT (pipeline->filter)))
+    return PART_FILTER;
+  if (pipeline->on_gpu && object == GST_OBJECT_CAST (pipeline->encoder))
+    return PART_GPU_ENCODER;
+  for (guint i = 0; pipeline->encoder && i < N_PARTS; i++)
+    if (GST_OBJECT_PARENT (object) == GST_OBJECT_CAST (pipeline->bin) &&
+        !g_strcmp0 (GST_OBJECT_NAME (object), branch[i][1]))
+      return PART_ENCODING;
+  return PART_OTHER;
 }
 
 gboolean
@@ -319,7 +731,7 @@ stop_in_thread (gpointer data)
   Stop *stop = data;
 
   if (stop->pipeline->encoder)
-    pipeline_drain_encoder (stop->pipeline);
+    drain_encoder (stop->pipeline);
   in_main (drained, stop); /* before `stopped` */
   /* This thread waits for a start that is under way, and so does the camera. One that has not begun, because the pool's
    * threads do not keep the order, does nothing any more. */
@@ -348,6 +760,5 @@ pipeline_stop (Pipeline *pipeline, PipelineDone when_drained, PipelineDone done,
 void
 pipeline_abandon (Pipeline *pipeline)
 {
-  atomic_store (&pipeline->abandoned, 1);
   gst_bus_set_flushing (pipeline->bus, TRUE);
 }

@@ -6,8 +6,8 @@
  *   source ! queue ! videoconvert ! FILTER ! tee ! fakesink
  *                                            tee ! queue ! videoconvert ! encoder ! h264parse ! appsink
  *
- * The second branch is there only where something is recorded. Whatever may wait for a camera happens in threads of a
- * pool; a pipeline has two of them at most. */
+ * The second branch is there only where something is recorded; what it makes goes to all takers. Whatever may wait for
+ * a camera happens in threads of a pool; a pipeline has two of them at most. */
 #ifndef PIPELINES_WATCH_PIPELINE_H
 #define PIPELINES_WATCH_PIPELINE_H
 
@@ -15,16 +15,15 @@
 
 typedef struct Pipeline Pipeline;
 
-/* An encoded frame: called from a streaming thread, with a buffer whose PTS is the running time, its caps, and the
- * time of day of the frame in µs. Returns whether a key frame is wanted now. */
-typedef gboolean (*PipelinePacketFunc) (GstBuffer *buffer, GstCaps *caps, gint64 wall, gpointer data);
+/* Takes an encoded frame: a buffer whose PTS is the running time, its caps, and the time of day of the frame in µs.
+ * Called from a streaming thread. Returns whether it wants a key frame now. */
+typedef gboolean (*PipelineTaker) (GstBuffer *buffer, GstCaps *caps, gint64 wall, gpointer data);
 
 typedef struct {
   const CameraSettings *settings;
   int gpu;                   /* -1: none */
   gboolean software_encoder; /* the GPU's has failed */
-  PipelinePacketFunc packet; /* NULL: nothing is recorded */
-  gpointer packet_data;      /* a GObject's or other counted reference is not taken: it outlives the pipeline */
+  gboolean encodes;          /* there may be takers */
 } PipelinePlan;
 
 typedef struct {
@@ -47,14 +46,17 @@ void pipeline_unref (Pipeline *pipeline);
 GstBus *pipeline_bus (Pipeline *pipeline);
 GstElement *pipeline_filter (Pipeline *pipeline);
 PipelineCounts pipeline_counts (Pipeline *pipeline);
-/* Returns whether the object is an element of the filter line. */
-gboolean pipeline_is_filter_part (Pipeline *pipeline, GstObject *object);
 /* Returns whether no part of the pipeline knows how long the stream is. */
 gboolean pipeline_is_endless (Pipeline *pipeline);
-/* Returns whether the object is the encoder of the GPU, whose failure means that the CPU has to encode. */
-gboolean pipeline_is_gpu_encoder (Pipeline *pipeline, GstObject *object);
-/* Returns whether the object is of the branch that encodes. */
-gboolean pipeline_is_recording_part (Pipeline *pipeline, GstObject *object);
+typedef enum {
+  PART_OTHER,
+  PART_FILTER,      /* an element of the filter line */
+  PART_GPU_ENCODER, /* the encoder of the GPU: where it fails, the CPU has to encode */
+  PART_ENCODING,    /* anything else of the branch that encodes */
+} PipelinePart;
+
+/* Returns where in the pipeline the object, which may be NULL, stands. */
+PipelinePart pipeline_part_of (Pipeline *pipeline, GstObject *object);
 
 typedef void (*PipelineDone) (Pipeline *pipeline, gpointer data);
 /* Begins to start the pipeline; failures arrive on the bus. */
@@ -62,8 +64,13 @@ void pipeline_start (Pipeline *pipeline);
 /* Begins to stop it. `drained` is called when the recorder gets no more frames, and `done` when the pipeline has ended,
  * however late; both in the main thread. */
 void pipeline_stop (Pipeline *pipeline, PipelineDone drained, PipelineDone done, gpointer data);
-/* Has one that does not end say and record nothing any more. */
+/* Has one that does not end say nothing any more. */
 void pipeline_abandon (Pipeline *pipeline);
+
+/* Gives the taker what is encoded from now on; it may come and go while frames do. No call of a taker that was removed
+ * is under way or comes. */
+void pipeline_add_taker (Pipeline *pipeline, PipelineTaker taker, gpointer data);
+void pipeline_remove_taker (Pipeline *pipeline, gpointer data);
 
 typedef void (*PipelineSnapshotDone) (const char *error, int width, int height, gpointer data);
 /* Writes the next filtered frame as JPEG or PNG. `done` is called in the main thread, with what went wrong or NULL;
@@ -73,10 +80,5 @@ gboolean
 pipeline_snapshot (Pipeline *pipeline, const char *path, gboolean overwrite, PipelineSnapshotDone done, gpointer data);
 /* Forgets a snapshot that no frame has come for. Returns FALSE if there is none such: `done` will be called. */
 gboolean pipeline_snapshot_cancel (Pipeline *pipeline);
-
-/* Calls the function in the main thread. */
-void in_main (GSourceFunc function, gpointer data);
-/* Calls the function in a thread of the pool, which has as many as are needed. */
-void in_pool (void (*function) (gpointer data), gpointer data);
 
 #endif

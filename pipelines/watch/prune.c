@@ -5,7 +5,7 @@
 #include "prune.h"
 
 #include "events.h"
-#include "pipeline.h"
+#include "threads.h"
 
 #include <fcntl.h>
 #include <glib/gstdio.h>

@@ -6,7 +6,7 @@
 #include "record.h"
 
 #include "events.h"
-#include "pipeline.h"
+#include "threads.h"
 #include "prune.h"
 #include "ring.h"
 #include "session.h"
@@ -477,13 +477,6 @@ recorder_is_busy (Recorder *recorder)
   return busy;
 }
 
-void
-recorder_refuse (Recorder *recorder, const char *reason)
-{
-  event_post (recorder->settings->name, "recording-failed", "reason", text_node (reason), "retry_ms",
-      json_node_new (JSON_NODE_NULL), NULL);
-}
-
 /* ---- the object ---------------------------------------------------------- */
 
 Recorder *
@@ -500,13 +493,6 @@ recorder_new (CameraSettings *settings)
   recorder->recorded = -1;
   recorder->clock = g_get_real_time () - g_get_monotonic_time ();
   update (recorder);
-  return recorder;
-}
-
-Recorder *
-recorder_ref (Recorder *recorder)
-{
-  g_atomic_ref_count_inc (&recorder->count);
   return recorder;
 }
 

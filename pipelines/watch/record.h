@@ -11,11 +11,10 @@
 typedef struct Recorder Recorder;
 
 Recorder *recorder_new (CameraSettings *settings);
-Recorder *recorder_ref (Recorder *recorder);
 void recorder_unref (Recorder *recorder);
 /* Takes new settings; what is being recorded ends with the old ones. */
 void recorder_change (Recorder *recorder, CameraSettings *settings);
-/* A PipelinePacketFunc. */
+/* A PipelineTaker. */
 gboolean recorder_packet (GstBuffer *buffer, GstCaps *caps, gint64 wall, gpointer recorder);
 /* Records `when`; -1: as the settings say. Returns FALSE if the camera has no folder. */
 gboolean recorder_set_when (Recorder *recorder, int when);
@@ -29,8 +28,6 @@ void recorder_pause (Recorder *recorder);
 void recorder_stop (Recorder *recorder);
 /* Returns whether files are still being finished. */
 gboolean recorder_is_busy (Recorder *recorder);
-/* Reports that nothing can be recorded, without a new attempt. */
-void recorder_refuse (Recorder *recorder, const char *reason);
 /* Returns the status for JSON: mode, on, motion, file, pieces, dropped. */
 JsonObject *recorder_status (Recorder *recorder);
 

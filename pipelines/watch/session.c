@@ -5,7 +5,7 @@
 #include "session.h"
 
 #include "events.h"
-#include "pipeline.h"
+#include "threads.h"
 
 #include <glib/gstdio.h>
 #include <gst/app/gstappsrc.h>

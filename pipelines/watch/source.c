@@ -3,16 +3,19 @@
  *
  * source.c: what a camera's pipeline has before its filter: the source, the decoder, their limits, and a queue. Cameras
  * are not trusted: what one of them sends may not harm the others. */
+#include "source.h"
+
 #include "elements.h"
 #include "parts.h"
-#include "pipeline-private.h"
 #include "secrets.h"
+#include "threads.h"
 #include "trust.h"
 
 #include <cf.h>
 
 #include <gst/tag/tag.h>
 #include <gst/video/video.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #define QUEUED 10 /* frames that may wait for the filter: a third of a second, as an encoder needs to start */
@@ -25,6 +28,36 @@
 #define STEP_BACK GST_SECOND         /* of the source's clock: it was set */
 #define MAX_STANDING 8               /* frames after which a time that does not rise is none */
 
+struct Source {
+  gatomicrefcount count;
+  GstElement *bin; /* the pipeline */
+  CameraSettings *settings;
+  GstElement *head; /* the first one behind the source */
+  Queue input;
+
+  /* The frames' running times; of the source's thread. */
+  GstClockTime stamped; /* the last one, NONE: there was none */
+  GstClockTime shift;   /* what is added to the source's own */
+  gboolean turned;      /* they lie on their side */
+  const char *exif;     /* how, as the last JPEG says; NULL: it does not */
+  guint standing;       /* frames in a row whose time was not later than the last one */
+
+  /* Written by streaming threads. */
+  _Atomic guint64 unseen;      /* bytes that came since the last picture */
+  _Atomic guint senders;       /* that came since then */
+  const char *_Atomic refused; /* the first kind of stream in it that is not decoded; NULL: none */
+
+  GstElement *asked_source; /* of single pictures over HTTP, which is asked again and again; NULL: of another kind */
+  gint64 asked;             /* monotonic µs; guarded by the bin's state lock, but for its first value */
+};
+
+static Source *
+source_ref (Source *self)
+{
+  g_atomic_ref_count_inc (&self->count);
+  return self;
+}
+
 /* ---- times and colours --------------------------------------------------- */
 
 /* What sources leave open about their frames. */
@@ -32,27 +65,27 @@
 /* Returns the running time that a frame goes on with: its own, or a later one where that is missing (NONE) or no later
  * than that of the frame before. Half a frame later, the next one still finds its place. */
 static GstClockTime
-rise (Pipeline *pipeline, GstClockTime time, GstClockTime duration)
+rise (Source *self, GstClockTime time, GstClockTime duration)
 {
-  GstClockTime now = gst_element_get_current_running_time (pipeline->bin), next;
+  GstClockTime now = gst_element_get_current_running_time (self->bin), next;
   gboolean known = GST_CLOCK_TIME_IS_VALID (time);
 
   duration = GST_CLOCK_TIME_IS_VALID (duration) ? CLAMP (duration, 2 * NEAREST, FARTHEST) : 2 * NEAREST;
-  next = GST_CLOCK_TIME_IS_VALID (pipeline->stamped) ? pipeline->stamped + duration / 2 : 0;
+  next = GST_CLOCK_TIME_IS_VALID (self->stamped) ? self->stamped + duration / 2 : 0;
   if (known)
-    time += pipeline->shift;
-  if (known && (!next || time > pipeline->stamped)) {
-    pipeline->standing = 0;
-  } else if (!known || ++pipeline->standing > MAX_STANDING) {
+    time += self->shift;
+  if (known && (!next || time > self->stamped)) {
+    self->standing = 0;
+  } else if (!known || ++self->standing > MAX_STANDING) {
     time = known ? next + duration / 2 : next;
     if (GST_CLOCK_TIME_IS_VALID (now)) /* before the pipeline plays it has no clock */
       time = MAX (now, time);
   } else {
-    if (pipeline->stamped - time > STEP_BACK) /* the distances from here on are right again */
-      pipeline->shift += next - time;
+    if (self->stamped - time > STEP_BACK) /* the distances from here on are right again */
+      self->shift += next - time;
     time = next;
   }
-  return pipeline->stamped = time;
+  return self->stamped = time;
 }
 
 /* Completes a colorimetry that has no matrix, as of H.264 that says that its range is full and no more: what follows
@@ -92,20 +125,20 @@ on_input (GstPad *pad, GstPadProbeInfo *info, gpointer data)
   const GstSegment *segment;
   GstClockTime own, time;
   GstEvent *event;
-  Pipeline *pipeline = data;
+  Source *self = data;
 
   if (info->type & GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM) {
     if (GST_EVENT_TYPE (info->data) == GST_EVENT_CAPS)
       info->data = complete_color (info->data);
     return GST_PAD_PROBE_OK;
   }
-  atomic_store (&pipeline->unseen, 0);
-  atomic_store (&pipeline->senders, 0);
+  atomic_store (&self->unseen, 0);
+  atomic_store (&self->senders, 0);
   if (!(event = gst_pad_get_sticky_event (pad, GST_EVENT_SEGMENT, 0)))
     return GST_PAD_PROBE_OK;
   gst_event_parse_segment (event, &segment);
   own = gst_segment_to_running_time (segment, GST_FORMAT_TIME, GST_BUFFER_PTS (buffer));
-  time = rise (pipeline, own, GST_BUFFER_DURATION (buffer));
+  time = rise (self, own, GST_BUFFER_DURATION (buffer));
   time = time == own ? GST_CLOCK_TIME_NONE : gst_segment_position_from_running_time (segment, GST_FORMAT_TIME, time);
   if (GST_CLOCK_TIME_IS_VALID (time)) { /* NONE as well where it would be behind the segment's end */
     info->data = buffer = gst_buffer_make_writable (buffer);
@@ -122,28 +155,28 @@ on_input (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 
 /* Puts videoflip behind the pad, which is in the middle of pushing a frame. */
 static void
-insert (Pipeline *pipeline, GstPad *pad)
+insert (Source *self, GstPad *pad)
 {
-  g_autoptr (GstPad) head = gst_element_get_static_pad (pipeline->head, "sink"), first = NULL;
+  g_autoptr (GstPad) head = gst_element_get_static_pad (self->head, "sink"), first = NULL;
   g_autoptr (GString) wrong = g_string_new ("The pictures are not turned upright");
   GstElement *flip = gst_element_factory_make ("videoflip", "turn"), *convert, *download;
 
   if (!flip) {
     element_missing ("videoflip", wrong);
-    GST_ELEMENT_WARNING (pipeline->bin, CORE, MISSING_PLUGIN, ("%s", wrong->str), (NULL));
+    GST_ELEMENT_WARNING (self->bin, CORE, MISSING_PLUGIN, ("%s", wrong->str), (NULL));
     return;
   }
   gst_util_set_object_arg (G_OBJECT (flip), "video-direction", "auto"); /* as the tags say */
   convert = gst_element_factory_make ("videoconvert", NULL);            /* videoflip does not have all formats */
   download = gst_element_factory_make ("cudadownload", NULL);           /* nor CUDA memory */
   download = download ? download : gst_element_factory_make ("identity", NULL);
-  gst_bin_add_many (GST_BIN (pipeline->bin), download, convert, flip, NULL);
+  gst_bin_add_many (GST_BIN (self->bin), download, convert, flip, NULL);
   first = gst_element_get_static_pad (download, "sink");
   gst_pad_unlink (pad, head);
-  if (!gst_element_link_many (download, convert, flip, pipeline->head, NULL) ||
+  if (!gst_element_link_many (download, convert, flip, self->head, NULL) ||
       GST_PAD_LINK_FAILED (gst_pad_link (pad, first)) || !gst_element_sync_state_with_parent (flip) ||
       !gst_element_sync_state_with_parent (convert) || !gst_element_sync_state_with_parent (download))
-    GST_ELEMENT_ERROR (pipeline->bin, STREAM, FORMAT, ("%s", wrong->str), (NULL));
+    GST_ELEMENT_ERROR (self->bin, STREAM, FORMAT, ("%s", wrong->str), (NULL));
 }
 
 static gboolean
@@ -162,24 +195,24 @@ is_turned (GstEvent *event)
 static GstPadProbeReturn
 on_data (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
-  Pipeline *pipeline = data;
+  Source *self = data;
 
   if (info->type & GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM) {
-    pipeline->turned |= is_turned (GST_PAD_PROBE_INFO_EVENT (info));
+    self->turned |= is_turned (GST_PAD_PROBE_INFO_EVENT (info));
     return GST_PAD_PROBE_OK;
   }
-  if (!pipeline->turned)
+  if (!self->turned)
     return GST_PAD_PROBE_OK;
-  insert (pipeline, pad);
+  insert (self, pad);
   return GST_PAD_PROBE_REMOVE;
 }
 
 /* Has the pictures from this pad, which is linked to the line's first one, turned upright where they say that they are
  * not. */
 static void
-turn_pictures (Pipeline *pipeline, GstPad *pad)
+turn_pictures (Source *self, GstPad *pad)
 {
-  gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, on_data, pipeline, NULL);
+  gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, on_data, self, NULL);
 }
 
 /* Returns the orientation of the EXIF that follows its head in an APP1 of this size. */
@@ -197,7 +230,7 @@ read_exif (const guint8 *data, gsize size)
 
 /* Sends a decoder what the EXIF of a JPEG that comes to its pad says about its sides. */
 static void
-note_exif (Pipeline *pipeline, GstPad *pad, const guint8 *data, gsize size)
+note_exif (Source *self, GstPad *pad, const guint8 *data, gsize size)
 {
   const char *found = NULL;
 
@@ -209,9 +242,9 @@ note_exif (Pipeline *pipeline, GstPad *pad, const guint8 *data, gsize size)
     if (data[at + 1] == 0xe1 && length >= 8 && at + 2 + length <= size && !memcmp (data + at + 4, "Exif\0", 6))
       found = read_exif (data + at + 10, length - 8);
   }
-  if (found == pipeline->exif)
+  if (found == self->exif)
     return;
-  pipeline->exif = found;
+  self->exif = found;
   gst_pad_send_event (pad,
       gst_event_new_tag (gst_tag_list_new (GST_TAG_IMAGE_ORIENTATION, found ? found : "rotate-0", NULL)));
 }
@@ -225,18 +258,18 @@ note_exif (Pipeline *pipeline, GstPad *pad, const guint8 *data, gsize size)
 static GstPadProbeReturn
 on_bytes (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
-  Pipeline *pipeline = data;
-  const guint64 max = pipeline->settings->max_bytes;
+  Source *self = data;
+  const guint64 max = self->settings->max_bytes;
   const gsize size = info->type & GST_PAD_PROBE_TYPE_BUFFER_LIST
       ? gst_buffer_list_calculate_size (GST_PAD_PROBE_INFO_BUFFER_LIST (info))
       : gst_buffer_get_size (GST_PAD_PROBE_INFO_BUFFER (info));
-  const guint64 before = atomic_fetch_add (&pipeline->unseen, size);
+  const guint64 before = atomic_fetch_add (&self->unseen, size);
 
   (void) pad;
   if (before + size <= max)
     return GST_PAD_PROBE_OK;
   if (before <= max)
-    GST_ELEMENT_ERROR (pipeline->bin, STREAM, FAILED,
+    GST_ELEMENT_ERROR (self->bin, STREAM, FAILED,
         ("The camera has sent %" G_GUINT64_FORMAT " bytes without a picture; \"max_bytes\" is %" G_GUINT64_FORMAT,
             before + size, max),
         (NULL));
@@ -244,34 +277,34 @@ on_bytes (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 }
 
 static void
-count_pad (GstElement *source, GstPad *pad, gpointer pipeline)
+count_pad (GstElement *source, GstPad *pad, gpointer self)
 {
   (void) source;
   if (GST_PAD_IS_SRC (pad))
-    gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_BUFFER_LIST, on_bytes, pipeline, NULL);
+    gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_BUFFER_LIST, on_bytes, self, NULL);
 }
 
 static gboolean
-count_present_pad (GstElement *source, GstPad *pad, gpointer pipeline)
+count_present_pad (GstElement *source, GstPad *pad, gpointer self)
 {
-  count_pad (source, pad, pipeline);
+  count_pad (source, pad, self);
   return TRUE;
 }
 
 /* Has the pipeline fail when more than the camera's `max_bytes` come from the source without a picture. */
 static void
-limit_bytes (Pipeline *pipeline, GstElement *source)
+limit_bytes (Source *self, GstElement *source)
 {
-  gst_element_foreach_src_pad (source, count_present_pad, pipeline);
-  g_signal_connect (source, "pad-added", G_CALLBACK (count_pad), pipeline);
+  gst_element_foreach_src_pad (source, count_present_pad, self);
+  g_signal_connect (source, "pad-added", G_CALLBACK (count_pad), self);
 }
 
 static gboolean
-select_stream (GstElement *source, guint number, GstCaps *caps, gpointer pipeline)
+select_stream (GstElement *source, guint number, GstCaps *caps, gpointer self)
 {
   (void) source;
   (void) caps;
-  (void) pipeline;
+  (void) self;
   return number < MAX_STREAMS;
 }
 
@@ -279,32 +312,53 @@ select_stream (GstElement *source, guint number, GstCaps *caps, gpointer pipelin
 static void
 on_sender (GstElement *manager, guint session, guint sender, gpointer data)
 {
-  Pipeline *pipeline = data;
+  Source *self = data;
 
   (void) manager;
   (void) session;
   (void) sender;
-  if (atomic_fetch_add (&pipeline->senders, 1) == MAX_SENDERS)
-    GST_ELEMENT_ERROR (pipeline->bin, STREAM, FAILED,
+  if (atomic_fetch_add (&self->senders, 1) == MAX_SENDERS)
+    GST_ELEMENT_ERROR (self->bin, STREAM, FAILED,
         ("The camera has sent packets of more than %d senders (SSRC) without a picture", MAX_SENDERS), (NULL));
 }
 
 static void
-limit_manager (GstElement *source, GstElement *manager, gpointer pipeline)
+limit_manager (GstElement *source, GstElement *manager, gpointer self)
 {
   (void) source;
   if (!g_object_class_find_property (G_OBJECT_GET_CLASS (manager), "max-streams")) /* it is no rtpbin */
     return;
   g_object_set (manager, "max-streams", MAX_STREAMS, NULL);
-  g_signal_connect (manager, "on-new-ssrc", G_CALLBACK (on_sender), pipeline);
+  g_signal_connect (manager, "on-new-ssrc", G_CALLBACK (on_sender), self);
 }
 
 /* Bounds the streams that an rtspsrc takes from its server. */
 static void
-limit_streams (Pipeline *pipeline, GstElement *source)
+limit_streams (Source *self, GstElement *source)
 {
   g_signal_connect (source, "select-stream", G_CALLBACK (select_stream), NULL);
-  g_signal_connect (source, "new-manager", G_CALLBACK (limit_manager), pipeline);
+  g_signal_connect (source, "new-manager", G_CALLBACK (limit_manager), self);
+}
+
+/* Returns whether the bytes have a header of a JPEG frame with more than `max` columns or rows, and which. Wherever it
+ * is: a decoder may find another beginning of the picture than we do. */
+static gboolean
+find_larger (const guint8 *data, gsize size, guint max, guint *width, guint *height)
+{
+  const guint8 *end = data + size, *at = data;
+
+  for (; size && (at = memchr (at, 0xff, (gsize) (end - at))) && end - at >= 10; at++) {
+    const guint marker = at[1], length = (guint) at[2] << 8 | at[3];
+
+    /* c4, c8 and cc are no frames. A frame's length is that of its components. In samples no such byte follows ff. */
+    if (marker < 0xc0 || marker > 0xcf || (marker > 0xc0 && marker % 4 == 0))
+      continue;
+    *height = (guint) at[5] << 8 | at[6];
+    *width = (guint) at[7] << 8 | at[8];
+    if (length == 8 + 3u * at[9] && (*width > max || *height > max))
+      return TRUE;
+  }
+  return FALSE;
 }
 
 /* Sees what a decoder is about to get. Frame sizes are in its caps or, of a JPEG, in its bytes. */
@@ -313,14 +367,14 @@ on_compressed (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
   guint width = 0, height = 0;
   gboolean larger = FALSE;
-  Pipeline *pipeline = data;
+  Source *self = data;
 
   if (info->type & GST_PAD_PROBE_TYPE_BUFFER) {
     GstMapInfo map;
 
     if (gst_buffer_map (GST_PAD_PROBE_INFO_BUFFER (info), &map, GST_MAP_READ)) {
-      larger = parts_find_larger (map.data, map.size, CF_MAX_SIZE, &width, &height);
-      note_exif (pipeline, pad, map.data, map.size);
+      larger = find_larger (map.data, map.size, CF_MAX_SIZE, &width, &height);
+      note_exif (self, pad, map.data, map.size);
       gst_buffer_unmap (GST_PAD_PROBE_INFO_BUFFER (info), &map);
     }
   } else if (GST_EVENT_TYPE (GST_PAD_PROBE_INFO_EVENT (info)) == GST_EVENT_CAPS) {
@@ -335,14 +389,14 @@ on_compressed (GstPad *pad, GstPadProbeInfo *info, gpointer data)
   }
   if (!larger)
     return GST_PAD_PROBE_OK;
-  GST_ELEMENT_ERROR (pipeline->bin, STREAM, DECODE,
+  GST_ELEMENT_ERROR (self->bin, STREAM, DECODE,
       ("A picture says it has %u x %u pixels; it may have %d x %d", width, height, CF_MAX_SIZE, CF_MAX_SIZE), (NULL));
   return GST_PAD_PROBE_DROP;
 }
 
 /* Has the pipeline fail, where the element is a decoder, before it gets a picture larger than the filters take. */
 static void
-limit_size (Pipeline *pipeline, GstElement *element)
+limit_size (Source *self, GstElement *element)
 {
   GstElementFactory *factory = gst_element_get_factory (element);
   GstPadProbeType type = GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM;
@@ -355,7 +409,7 @@ limit_size (Pipeline *pipeline, GstElement *element)
 
   if (!gst_caps_is_any (caps) && gst_caps_can_intersect (caps, jpeg))
     type |= GST_PAD_PROBE_TYPE_BUFFER;
-  gst_pad_add_probe (pad, type, on_compressed, pipeline, NULL);
+  gst_pad_add_probe (pad, type, on_compressed, self, NULL);
   gst_caps_unref (caps);
   gst_caps_unref (jpeg);
   gst_object_unref (pad);
@@ -369,21 +423,23 @@ limit_size (Pipeline *pipeline, GstElement *element)
 static void
 ask_in_thread (gpointer data)
 {
-  Pipeline *pipeline = data;
+  Source *self = data;
 
-  g_mutex_lock (&pipeline->starting);
-  if (!pipeline->ended && gst_element_set_state (pipeline->source, GST_STATE_READY) != GST_STATE_CHANGE_FAILURE) {
-    pipeline->asked = g_get_monotonic_time ();
-    gst_element_sync_state_with_parent (pipeline->source);
+  /* The pipeline is neither started nor stopped meanwhile. */
+  GST_STATE_LOCK (self->bin);
+  if (GST_STATE_TARGET (self->bin) == GST_STATE_PLAYING &&
+      gst_element_set_state (self->asked_source, GST_STATE_READY) != GST_STATE_CHANGE_FAILURE) {
+    self->asked = g_get_monotonic_time ();
+    gst_element_sync_state_with_parent (self->asked_source);
   }
-  g_mutex_unlock (&pipeline->starting);
-  pipeline_unref (pipeline);
+  GST_STATE_UNLOCK (self->bin);
+  source_unref (self);
 }
 
 static gboolean
-on_ask (gpointer pipeline)
+on_ask (gpointer self)
 {
-  in_pool (ask_in_thread, pipeline_ref (pipeline));
+  in_pool (ask_in_thread, source_ref (self));
   return G_SOURCE_REMOVE;
 }
 
@@ -391,19 +447,19 @@ on_ask (gpointer pipeline)
 static void
 on_answered (gpointer data)
 {
-  Pipeline *pipeline = data;
-  gint64 wait = pipeline->asked + (gint64) pipeline->settings->every * G_USEC_PER_SEC - g_get_monotonic_time ();
+  Source *self = data;
+  gint64 wait = self->asked + (gint64) self->settings->every * G_USEC_PER_SEC - g_get_monotonic_time ();
 
-  g_timeout_add_full (G_PRIORITY_DEFAULT, (guint) (MAX (wait, 0) / 1000), on_ask, pipeline_ref (pipeline),
-      (GDestroyNotify) pipeline_unref);
+  g_timeout_add_full (G_PRIORITY_DEFAULT, (guint) (MAX (wait, 0) / 1000), on_ask, source_ref (self),
+      (GDestroyNotify) source_unref);
 }
 
 /* Has the source started again each time its stream has ended, when it is time for the next picture. */
 static void
-ask_again (Pipeline *pipeline, GstElement *parts)
+ask_again (Source *self, GstElement *parts)
 {
-  pipeline->asked = g_get_monotonic_time ();
-  parts_keep_open (parts, on_answered, pipeline);
+  self->asked = g_get_monotonic_time ();
+  parts_keep_open (parts, on_answered, self);
 }
 
 /* ---- sources ------------------------------------------------------------- */
@@ -421,19 +477,18 @@ set_up_source (GstElement *decoder, GstElement *source, gpointer data)
 {
   static const char *const protocols
       [] = { [TRANSPORT_TCP] = "tcp", [TRANSPORT_UDP] = "udp+udp-mcast", [TRANSPORT_AUTO] = "tcp+udp+udp-mcast" };
-  Pipeline *pipeline = data;
-  const CameraSettings *s = pipeline->settings;
+  Source *self = data;
+  const CameraSettings *s = self->settings;
   GObject *object = G_OBJECT (source);
-  GstElementFactory *factory = gst_element_get_factory (source);
   g_autofree char *latency = g_strdup_printf ("%u", s->latency), *us = g_strdup_printf ("%u000000", s->timeout);
 
   (void) decoder;
   if (s->live || s->http) /* a file is no longer than it is */
-    limit_bytes (pipeline, source);
-  trust_set_up (source, pipeline->bin, s);
-  if (!factory || g_strcmp0 (GST_OBJECT_NAME (factory), "rtspsrc"))
+    limit_bytes (self, source);
+  trust_set_up (source, self->bin, s);
+  if (strcmp (element_kind (source), "rtspsrc"))
     return;
-  limit_streams (pipeline, source);
+  limit_streams (self, source);
   set_if_there (object, "protocols", protocols[s->transport]);
   set_if_there (object, "latency", latency);
   set_if_there (object, "tcp-timeout", us); /* a server that does not answer */
@@ -445,14 +500,27 @@ set_up_source (GstElement *decoder, GstElement *source, gpointer data)
 static void
 set_up_part (GstBin *decoder, GstBin *bin, GstElement *element, gpointer data)
 {
-  GstElementFactory *factory = gst_element_get_factory (element);
-  Pipeline *pipeline = data;
+  Source *self = data;
 
   (void) decoder;
   (void) bin;
-  limit_size (pipeline, element);
-  if (pipeline->settings->http && factory && !g_strcmp0 (GST_OBJECT_NAME (factory), "cf-watch-parts"))
-    gst_util_set_object_arg (G_OBJECT (pipeline->input.queue), "leaky", "downstream");
+  limit_size (self, element);
+  if (self->settings->http && !strcmp (element_kind (element), "cf-watch-parts"))
+    gst_util_set_object_arg (G_OBJECT (self->input.element), "leaky", "downstream");
+}
+
+/* Playlists and descriptions of other streams do not, since their elements open any address and any file. */
+static gboolean
+may_hold_pictures (GstCaps *caps)
+{
+  static const char *const kinds[] = { "video/", "image/", "multipart/x-mixed-replace", "application/x-rtp",
+    "application/ogg", "application/mxf" };
+  const char *name = gst_structure_get_name (gst_caps_get_structure (caps, 0));
+
+  for (guint i = 0; i < G_N_ELEMENTS (kinds); i++)
+    if (g_str_has_prefix (name, kinds[i]))
+      return TRUE;
+  return FALSE;
 }
 
 /* Has only what may hold pictures decoded. The first kind that may not is for the sentence of on_no_more_pads (). */
@@ -460,13 +528,13 @@ static gboolean
 continue_decoding (GstElement *decoder, GstPad *pad, GstCaps *caps, gpointer data)
 {
   const char *none = NULL;
-  Pipeline *pipeline = data;
+  Source *self = data;
 
   (void) decoder;
   (void) pad;
-  if (trust_caps (caps))
+  if (may_hold_pictures (caps))
     return TRUE;
-  atomic_compare_exchange_strong (&pipeline->refused, &none,
+  atomic_compare_exchange_strong (&self->refused, &none,
       g_intern_string (gst_structure_get_name (gst_caps_get_structure (caps, 0))));
   return FALSE;
 }
@@ -475,8 +543,8 @@ continue_decoding (GstElement *decoder, GstPad *pad, GstCaps *caps, gpointer dat
 static void
 on_pad (GstElement *decoder, GstPad *pad, gpointer data)
 {
-  Pipeline *pipeline = data;
-  GstPad *sink = gst_element_get_static_pad (pipeline->head, "sink");
+  Source *self = data;
+  GstPad *sink = gst_element_get_static_pad (self->head, "sink");
   GstCaps *caps = gst_pad_get_current_caps (pad);
 
   (void) decoder;
@@ -484,9 +552,9 @@ on_pad (GstElement *decoder, GstPad *pad, gpointer data)
     caps = gst_pad_query_caps (pad, NULL);
   if (gst_caps_get_size (caps) > 0 && !gst_pad_is_linked (sink) &&
       g_str_has_prefix (gst_structure_get_name (gst_caps_get_structure (caps, 0)), "video/x-raw")) {
-    turn_pictures (pipeline, pad);
+    turn_pictures (self, pad);
     if (GST_PAD_LINK_FAILED (gst_pad_link (pad, sink)))
-      GST_ELEMENT_ERROR (pipeline->bin, STREAM, FORMAT, ("The pictures have a format that nothing here takes"), (NULL));
+      GST_ELEMENT_ERROR (self->bin, STREAM, FORMAT, ("The pictures have a format that nothing here takes"), (NULL));
   }
   gst_caps_unref (caps);
   gst_object_unref (sink);
@@ -496,13 +564,13 @@ on_pad (GstElement *decoder, GstPad *pad, gpointer data)
 static void
 on_no_more_pads (GstElement *decoder, gpointer data)
 {
-  Pipeline *pipeline = data;
-  const char *refused = atomic_load (&pipeline->refused);
-  GstPad *sink = gst_element_get_static_pad (pipeline->head, "sink");
+  Source *self = data;
+  const char *refused = atomic_load (&self->refused);
+  GstPad *sink = gst_element_get_static_pad (self->head, "sink");
 
   (void) decoder;
   if (!gst_pad_is_linked (sink))
-    GST_ELEMENT_ERROR (pipeline->bin, STREAM, WRONG_TYPE,
+    GST_ELEMENT_ERROR (self->bin, STREAM, WRONG_TYPE,
         ("There is no picture in it%s%s%s", refused ? ", but " : "", refused ? refused : "",
             refused && !g_str_has_prefix (refused, "audio/") ? "; playlists and the like are not followed" : ""),
         (NULL));
@@ -510,10 +578,10 @@ on_no_more_pads (GstElement *decoder, gpointer data)
 }
 
 static GstElement *
-add_size (Pipeline *pipeline, gboolean jpeg, GString *wrong)
+add_size (Source *self, gboolean jpeg, GString *wrong)
 {
-  const CameraSettings *s = pipeline->settings;
-  GstElement *filter = pipeline_add (pipeline, "capsfilter", NULL, wrong);
+  const CameraSettings *s = self->settings;
+  GstElement *filter = element_add (self->bin, "capsfilter", NULL, wrong);
   GstCaps *caps = gst_caps_new_empty_simple ("video/x-raw");
 
   if (!jpeg) /* what decoders make; of test pictures any format could come */
@@ -537,41 +605,40 @@ add_size (Pipeline *pipeline, gboolean jpeg, GString *wrong)
 }
 
 static gboolean
-add_test (Pipeline *pipeline, GString *wrong)
+add_test (Source *self, GString *wrong)
 {
-  GstElement *source = pipeline_add (pipeline, "videotestsrc", "source", wrong),
-             *size = add_size (pipeline, FALSE, wrong);
+  GstElement *source = element_add (self->bin, "videotestsrc", "source", wrong), *size = add_size (self, FALSE, wrong);
   GValue value = G_VALUE_INIT;
 
   if (!source || !size)
     return FALSE;
   g_value_init (&value, g_object_class_find_property (G_OBJECT_GET_CLASS (source), "pattern")->value_type);
-  if (!gst_value_deserialize (&value, pipeline->settings->place)) {
+  if (!gst_value_deserialize (&value, self->settings->place)) {
     g_string_append_printf (wrong, "videotestsrc has no pattern \"%s\"; gst-inspect-1.0 videotestsrc lists them",
-        pipeline->settings->place);
+        self->settings->place);
     return FALSE;
   }
   g_object_set_property (G_OBJECT (source), "pattern", &value);
   g_object_set (source, "is-live", TRUE, NULL);
-  if (gst_element_link_many (source, size, pipeline->head, NULL))
+  if (gst_element_link_many (source, size, self->head, NULL))
     return TRUE;
   g_string_append_printf (wrong, "filter '%s': it takes no pictures of %u x %u with %u a second",
-      pipeline->settings->filter, pipeline->settings->width, pipeline->settings->height, pipeline->settings->rate);
+      self->settings->filter, self->settings->width, self->settings->height, self->settings->rate);
   return FALSE;
 }
 
 static gboolean
-add_device (Pipeline *pipeline, GString *wrong)
+add_device (Source *self, GString *wrong)
 {
-  GstElement *source = pipeline_add (pipeline, "v4l2src", "source", wrong),
-             *size = source ? add_size (pipeline, TRUE, wrong) : NULL;
-  GstElement *decoder = size ? pipeline_add (pipeline, "decodebin", "decoder", wrong) : NULL;
+  GstElement *source = element_add (self->bin, "v4l2src", "source", wrong),
+             *size = source ? add_size (self, TRUE, wrong) : NULL;
+  GstElement *decoder = size ? element_add (self->bin, "decodebin", "decoder", wrong) : NULL;
 
   if (!decoder)
     return FALSE;
-  g_object_set (source, "device", pipeline->settings->place, NULL);
-  g_signal_connect (decoder, "deep-element-added", G_CALLBACK (set_up_part), pipeline);
-  g_signal_connect (decoder, "pad-added", G_CALLBACK (on_pad), pipeline);
+  g_object_set (source, "device", self->settings->place, NULL);
+  g_signal_connect (decoder, "deep-element-added", G_CALLBACK (set_up_part), self);
+  g_signal_connect (decoder, "pad-added", G_CALLBACK (on_pad), self);
   return gst_element_link_many (source, size, decoder, NULL);
 }
 
@@ -593,9 +660,9 @@ fill_in (GString *uri, const char *braced, const char *secret, GString *wrong)
 
 /* Returns the address, with its secrets; NULL with what is wrong. */
 static char *
-make_uri (Pipeline *pipeline, GString *wrong)
+make_uri (Source *self, GString *wrong)
 {
-  const CameraSettings *s = pipeline->settings;
+  const CameraSettings *s = self->settings;
   g_autofree char *user = s->user ? g_strdup (s->user) : secrets_user (s->name), *password = secrets_password (s->name);
   g_autoptr (GString) uri = g_string_new (s->place);
 
@@ -606,59 +673,59 @@ make_uri (Pipeline *pipeline, GString *wrong)
 
 /* A camera that sends one picture when it is asked. */
 static gboolean
-add_pictures (Pipeline *pipeline, GString *wrong)
+add_pictures (Source *self, GString *wrong)
 {
-  g_autofree char *uri = make_uri (pipeline, wrong);
+  g_autofree char *uri = make_uri (self, wrong);
   g_autoptr (GError) error = NULL;
   GstElement *parts, *decoder;
 
   if (!uri)
     return FALSE;
-  if (!(pipeline->source = gst_element_make_from_uri (GST_URI_SRC, uri, "source", &error))) {
+  if (!(self->asked_source = gst_element_make_from_uri (GST_URI_SRC, uri, "source", &error))) {
     g_string_append (wrong, error->message);
     return FALSE;
   }
-  gst_bin_add (GST_BIN (pipeline->bin), pipeline->source);
-  parts = pipeline_add (pipeline, "cf-watch-parts", "parts", wrong);
-  decoder = pipeline_add (pipeline, "decodebin", "decoder", wrong);
+  gst_bin_add (GST_BIN (self->bin), self->asked_source);
+  parts = element_add (self->bin, "cf-watch-parts", "parts", wrong);
+  decoder = element_add (self->bin, "decodebin", "decoder", wrong);
   if (!parts || !decoder)
     return FALSE;
-  set_up_source (NULL, pipeline->source, pipeline);
-  ask_again (pipeline, parts);
-  gst_util_set_object_arg (G_OBJECT (pipeline->input.queue), "leaky", "downstream");
-  g_signal_connect (decoder, "deep-element-added", G_CALLBACK (set_up_part), pipeline);
-  g_signal_connect (decoder, "pad-added", G_CALLBACK (on_pad), pipeline);
-  return gst_element_link_many (pipeline->source, parts, decoder, NULL);
+  set_up_source (NULL, self->asked_source, self);
+  ask_again (self, parts);
+  gst_util_set_object_arg (G_OBJECT (self->input.element), "leaky", "downstream");
+  g_signal_connect (decoder, "deep-element-added", G_CALLBACK (set_up_part), self);
+  g_signal_connect (decoder, "pad-added", G_CALLBACK (on_pad), self);
+  return gst_element_link_many (self->asked_source, parts, decoder, NULL);
 }
 
 static gboolean
-add_uri (Pipeline *pipeline, GString *wrong)
+add_uri (Source *self, GString *wrong)
 {
-  GstElement *source = pipeline_add (pipeline, "uridecodebin", "source", wrong);
-  g_autofree char *uri = source ? make_uri (pipeline, wrong) : NULL;
+  GstElement *source = element_add (self->bin, "uridecodebin", "source", wrong);
+  g_autofree char *uri = source ? make_uri (self, wrong) : NULL;
 
   if (!uri)
     return FALSE;
   g_object_set (source, "uri", uri, NULL);
-  g_signal_connect (source, "source-setup", G_CALLBACK (set_up_source), pipeline);
-  g_signal_connect (source, "deep-element-added", G_CALLBACK (set_up_part), pipeline);
-  g_signal_connect (source, "autoplug-continue", G_CALLBACK (continue_decoding), pipeline);
-  g_signal_connect (source, "pad-added", G_CALLBACK (on_pad), pipeline);
-  if (!pipeline->settings->live)
-    g_signal_connect (source, "no-more-pads", G_CALLBACK (on_no_more_pads), pipeline);
+  g_signal_connect (source, "source-setup", G_CALLBACK (set_up_source), self);
+  g_signal_connect (source, "deep-element-added", G_CALLBACK (set_up_part), self);
+  g_signal_connect (source, "autoplug-continue", G_CALLBACK (continue_decoding), self);
+  g_signal_connect (source, "pad-added", G_CALLBACK (on_pad), self);
+  if (!self->settings->live)
+    g_signal_connect (source, "no-more-pads", G_CALLBACK (on_no_more_pads), self);
   return TRUE;
 }
 
 gboolean
-source_add (Pipeline *pipeline, GString *wrong)
+source_link (Source *self, GString *wrong)
 {
-  switch (pipeline->settings->kind) {
+  switch (self->settings->kind) {
     case SOURCE_TEST:
-      return add_test (pipeline, wrong);
+      return add_test (self, wrong);
     case SOURCE_DEVICE:
-      return add_device (pipeline, wrong);
+      return add_device (self, wrong);
     default:
-      return pipeline->settings->every ? add_pictures (pipeline, wrong) : add_uri (pipeline, wrong);
+      return self->settings->every ? add_pictures (self, wrong) : add_uri (self, wrong);
   }
 }
 
@@ -666,28 +733,58 @@ source_add (Pipeline *pipeline, GString *wrong)
 
 /* Makes what stands between source and filter. Files are played at their own speed, and wait for the filter; a
  * camera's frame is dropped if the filter has no time for it. */
-gboolean
-source_add_head (Pipeline *pipeline, GstElement **last, GString *wrong)
+static gboolean
+add_head (Source *self, GstElement **last, GString *wrong)
 {
-  GstElement *clock = pipeline->settings->live ? NULL : pipeline_add (pipeline, "identity", "pace", wrong);
-  GstElement *convert = pipeline_add (pipeline, "videoconvert", "convert", wrong);
+  GstElement *clock = self->settings->live ? NULL : element_add (self->bin, "identity", "pace", wrong);
+  GstElement *convert = element_add (self->bin, "videoconvert", "convert", wrong);
 
-  pipeline->input.queue = pipeline_add (pipeline, "queue", "input", wrong);
-  if (!pipeline->input.queue || !convert || (!pipeline->settings->live && !clock))
+  self->input.element = element_add (self->bin, "queue", "input", wrong);
+  if (!self->input.element || !convert || (!self->settings->live && !clock))
     return FALSE;
-  g_object_set (pipeline->input.queue, "max-size-buffers", QUEUED, "max-size-bytes", QUEUED_BYTES, "max-size-time",
+  g_object_set (self->input.element, "max-size-buffers", QUEUED, "max-size-bytes", QUEUED_BYTES, "max-size-time",
       (guint64) 0, NULL);
-  if (pipeline->settings->live)
-    gst_util_set_object_arg (G_OBJECT (pipeline->input.queue), "leaky", "downstream");
+  if (self->settings->live)
+    gst_util_set_object_arg (G_OBJECT (self->input.element), "leaky", "downstream");
   if (clock) {
     g_object_set (clock, "sync", TRUE, NULL);
-    if (!gst_element_link (clock, pipeline->input.queue))
+    if (!gst_element_link (clock, self->input.element))
       return FALSE;
   }
-  pipeline->head = clock ? clock : pipeline->input.queue;
-  pipeline_add_probe (pipeline->head, "sink", GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, on_input,
-      pipeline);
-  pipeline_count_queue (&pipeline->input);
+  self->head = clock ? clock : self->input.element;
+  element_add_probe (self->head, "sink", GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, on_input,
+      self);
+  queue_count (&self->input);
   *last = convert;
-  return gst_element_link (pipeline->input.queue, convert);
+  return gst_element_link (self->input.element, convert);
+}
+
+Source *
+source_new (GstElement *pipeline, CameraSettings *settings, GstElement **last, GString *wrong)
+{
+  Source *self = g_new0 (Source, 1);
+
+  g_atomic_ref_count_init (&self->count);
+  self->bin = gst_object_ref (pipeline);
+  self->settings = camera_settings_ref (settings);
+  self->stamped = GST_CLOCK_TIME_NONE;
+  if (!add_head (self, last, wrong))
+    g_clear_pointer (&self, source_unref);
+  return self;
+}
+
+void
+source_unref (Source *self)
+{
+  if (!g_atomic_ref_count_dec (&self->count))
+    return;
+  gst_object_unref (self->bin);
+  camera_settings_unref (self->settings);
+  g_free (self);
+}
+
+guint64
+source_dropped (Source *self)
+{
+  return queue_dropped (&self->input);
 }

@@ -164,18 +164,3 @@ trust_set_up (GstElement *source, GstElement *pipeline, const CameraSettings *se
     g_signal_connect (source, "before-send", G_CALLBACK (before_send), pipeline);
   }
 }
-
-/* ---- kinds of streams ---------------------------------------------------- */
-
-gboolean
-trust_caps (GstCaps *caps)
-{
-  static const char *const kinds[] = { "video/", "image/", "multipart/x-mixed-replace", "application/x-rtp",
-    "application/ogg", "application/mxf" };
-  const char *name = gst_structure_get_name (gst_caps_get_structure (caps, 0));
-
-  for (guint i = 0; i < G_N_ELEMENTS (kinds); i++)
-    if (g_str_has_prefix (name, kinds[i]))
-      return TRUE;
-  return FALSE;
-}

@@ -17,8 +17,5 @@
  * no address contains them. Certificates are checked as the settings say, and a redirect is not followed. What is
  * refused becomes an error of the pipeline. */
 void trust_set_up (GstElement *source, GstElement *pipeline, const CameraSettings *settings);
-/* Returns whether a camera's stream may have a part of these caps: one that may hold pictures. Playlists and
- * descriptions of other streams may not, since their elements open any address and any file. */
-gboolean trust_caps (GstCaps *caps);
 
 #endif
