@@ -97,13 +97,8 @@ end_recording (Camera *camera)
 {
   if (camera->stopping && !camera->stopping->drained)
     return;
-  if (camera->state == CAMERA_GONE || camera->after == CAMERA_GONE)
-    recorder_stop (camera->recorder);
-  else if (camera->changed)
-    recorder_change (camera->recorder, camera->settings);
-  else
-    recorder_pause (camera->recorder);
-  camera->changed = FALSE;
+  recorder_pause (camera->recorder,
+      camera->state == CAMERA_GONE || camera->after == CAMERA_GONE ? NULL : camera->settings);
 }
 
 static void
@@ -631,7 +626,6 @@ camera_restart (Camera *camera, CameraSettings *settings)
     camera_settings_unref (camera->settings);
     camera->settings = camera_settings_ref (settings);
     camera->endless = FALSE;
-    camera->changed = TRUE;
     end_recording (camera);
   }
   camera->delay = FIRST_DELAY;

@@ -51,7 +51,6 @@ typedef struct {
   gboolean was_up, software_encoder, no_encoder;
   gboolean quiet;   /* a file is played once more: no event */
   gboolean endless; /* an HTTP camera, as its stream was once: what comes with an end in its place is not the last */
-  gboolean changed; /* its settings; the recorder takes them when the last frames are written */
   gboolean proven;  /* frames came since the settings changed or the camera was restarted by command */
   gint64 begun, lost_at, warned_at;
   guint64 ticked;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * keep.h: where a camera's pieces go, and which of them this process writes or has written. */
+ * keep.h: where a camera's pieces go, which of them this process writes or has written, and how long they stay. */
 #ifndef PIPELINES_WATCH_KEEP_H
 #define PIPELINES_WATCH_KEEP_H
 
@@ -18,12 +18,8 @@ char *keep_check_folder (Keep *keep, const char *folder);
 /* A file is going to be made, and is not written any more. Between the two it is not deleted. Any thread. */
 void keep_begin (Keep *keep, const char *file);
 void keep_end (Keep *keep, const char *file);
-/* Is the file being written? `begun` gets the monotonic time of keep_begin () in µs; 0: it is from an earlier process.
- * Any thread. */
-gboolean keep_is_open (Keep *keep, const char *file, gint64 *begun);
-/* Forgets a file that was deleted; NULL: all that are not written any more. Any thread. */
-void keep_forget (Keep *keep, const char *file);
-/* Notes what prune.c has found out about the clock, 0 at first. Returns whether that has changed. Main thread. */
-gboolean keep_note_clock (Keep *keep, int clock);
+/* Deletes what `keep_days` and `keep_bytes` do not keep, in a thread of the pool, and posts the events. It looks at
+ * regular files only, whose name is one that the recorder gives to files of this camera. The newest one stays. */
+void keep_prune (Keep *keep, CameraSettings *settings);
 
 #endif

@@ -7,8 +7,6 @@
 
 #include "events.h"
 #include "threads.h"
-#include "prune.h"
-#include "ring.h"
 #include "session.h"
 
 #include <stdatomic.h>
@@ -18,7 +16,19 @@
 #define RETRY 5000                          /* ms, twice as many each time, up to: */
 #define MAX_RETRY 60000
 #define REPORT_DROPPED (10 * G_USEC_PER_SEC)
-#define LATE G_USEC_PER_SEC /* for which frames may be under way to the recorder */
+#define LATE G_USEC_PER_SEC  /* for which frames may be under way to the recorder */
+#define MAX_BYTES (64 << 20) /* of frames that are held back */
+
+typedef struct {
+  GstBuffer *buffer;
+  gint64 wall; /* µs since 1970 */
+} Packet;
+
+/* The last encoded frames. They begin with a key frame. */
+typedef struct {
+  GQueue packets; /* of Packet */
+  gsize bytes;
+} Ring;
 
 struct Recorder {
   gatomicrefcount count;
@@ -52,6 +62,90 @@ struct Recorder {
 static void update (Recorder *recorder);
 static void end_session (Recorder *recorder);
 
+/* ---- the ring ------------------------------------------------------------ */
+
+static gboolean
+is_key (const Packet *packet)
+{
+  return !GST_BUFFER_FLAG_IS_SET (packet->buffer, GST_BUFFER_FLAG_DELTA_UNIT);
+}
+
+/* Adds a frame. Returns NULL if the ring is empty and this is no key frame. The ring keeps the packet. */
+static Packet *
+ring_add (Ring *ring, GstBuffer *buffer, gint64 wall)
+{
+  Packet *packet;
+
+  if (g_queue_is_empty (&ring->packets) && GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_DELTA_UNIT))
+    return NULL;
+  packet = g_new (Packet, 1);
+  packet->buffer = gst_buffer_ref (buffer);
+  packet->wall = wall;
+  g_queue_push_tail (&ring->packets, packet);
+  ring->bytes += gst_buffer_get_size (buffer);
+  return packet;
+}
+
+static void
+drop_head (Ring *ring)
+{
+  Packet *packet = g_queue_pop_head (&ring->packets);
+
+  ring->bytes -= gst_buffer_get_size (packet->buffer);
+  gst_buffer_unref (packet->buffer);
+  g_free (packet);
+}
+
+static void
+ring_clear (Ring *ring)
+{
+  while (!g_queue_is_empty (&ring->packets))
+    drop_head (ring);
+}
+
+/* Drops the oldest frames, up to a key frame: those that are not needed for the last `keep` ns, and those above
+ * 64 MiB. */
+static void
+ring_trim (Ring *ring, gint64 keep)
+{
+  for (;;) {
+    GList *second = ring->packets.head ? ring->packets.head->next : NULL;
+    Packet *newest = g_queue_peek_tail (&ring->packets);
+
+    while (second && !is_key (second->data))
+      second = second->next;
+    if (!second) {
+      if (ring->bytes > MAX_BYTES) /* a group without end */
+        ring_clear (ring);
+      return;
+    }
+    if (ring->bytes <= MAX_BYTES &&
+        GST_CLOCK_DIFF (GST_BUFFER_PTS (((Packet *) second->data)->buffer), GST_BUFFER_PTS (newest->buffer)) < keep)
+      return;
+    do
+      drop_head (ring);
+    while (!is_key (g_queue_peek_head (&ring->packets)));
+  }
+}
+
+/* Returns where a recording begins: with the oldest key frame, or no earlier than what was recorded up to the time
+ * stamp `recorded` (-1: nothing was). NULL: there is no key frame. */
+static GList *
+ring_first (Ring *ring, gint64 recorded)
+{
+  GList *first = ring->packets.head;
+
+  for (GList *l = first; l && recorded >= 0; l = l->next) {
+    Packet *packet = l->data;
+
+    if (is_key (packet))
+      first = l;
+    if ((gint64) GST_BUFFER_PTS (packet->buffer) > recorded)
+      break;
+  }
+  return first;
+}
+
 /* All is kept until a session takes it: the disk may be slow to wake. */
 static void
 trim (Recorder *recorder)
@@ -74,7 +168,7 @@ forget (Recorder *recorder)
 static void
 push (Recorder *recorder, Packet *packet)
 {
-  if (recorder->waits_for_key && !packet_is_key (packet))
+  if (recorder->waits_for_key && !is_key (packet))
     recorder->dropped++;
   else if (session_push (recorder->session, packet->buffer, packet->wall)) {
     recorder->recorded = (gint64) GST_BUFFER_PTS (packet->buffer);
@@ -207,7 +301,7 @@ on_piece (Session *session, const char *file, gint64 start, double duration, gin
     if (g_ptr_array_find_with_equal_func (recorder->files, file, g_str_equal, &i))
       g_ptr_array_remove_index (recorder->files, i);
     recorder->pieces++;
-    prune_pieces (recorder->keep, recorder->settings);
+    keep_prune (recorder->keep, recorder->settings);
   }
   event_post (recorder->settings->name, begun ? "piece-begun" : "piece-finished", "file", text_node (file), "start",
       time_node (start), "duration_s", begun ? NULL : number_node (duration), "bytes", begun ? NULL : int_node (bytes),
@@ -247,7 +341,7 @@ on_ended (Session *session, const char *error, gpointer data)
         int_node (recorder->retry), NULL);
     if (!recorder->retry_timer && !recorder->stopped)
       recorder->retry_timer = g_timeout_add (recorder->retry, retry, recorder);
-    prune_pieces (recorder->keep, recorder->settings);
+    keep_prune (recorder->keep, recorder->settings);
   }
   update (recorder);
   recorder_unref (recorder);
@@ -441,7 +535,7 @@ recorder_set_when (Recorder *recorder, int when)
 }
 
 void
-recorder_pause (Recorder *recorder)
+recorder_pause (Recorder *recorder, CameraSettings *next)
 {
   end_session (recorder);
   g_mutex_lock (&recorder->lock);
@@ -453,17 +547,18 @@ recorder_pause (Recorder *recorder)
   if (recorder->moving || recorder->triggered)
     post_motion (recorder, FALSE);
   recorder->moving = recorder->triggered = FALSE;
-  update (recorder);
-}
+  recorder->stopped = !next;
+  if (!next)
+    g_clear_handle_id (&recorder->retry_timer, g_source_remove);
+  else {
+    CameraSettings *old = recorder->settings;
 
-void
-recorder_stop (Recorder *recorder)
-{
-  recorder->stopped = TRUE;
-  recorder_pause (recorder);
-  if (recorder->retry_timer)
-    g_source_remove (recorder->retry_timer);
-  recorder->retry_timer = 0;
+    g_mutex_lock (&recorder->lock);
+    recorder->settings = camera_settings_ref (next); /* what was set by command stays */
+    g_mutex_unlock (&recorder->lock);
+    camera_settings_unref (old);
+  }
+  update (recorder);
 }
 
 gboolean
@@ -513,19 +608,6 @@ recorder_unref (Recorder *recorder)
   g_free (recorder->by);
   g_mutex_clear (&recorder->lock);
   g_free (recorder);
-}
-
-void
-recorder_change (Recorder *recorder, CameraSettings *settings)
-{
-  CameraSettings *old = recorder->settings;
-
-  recorder_pause (recorder);
-  g_mutex_lock (&recorder->lock);
-  recorder->settings = camera_settings_ref (settings);
-  g_mutex_unlock (&recorder->lock);
-  camera_settings_unref (old);
-  update (recorder); /* what was set by command stays */
 }
 
 JsonObject *

@@ -12,8 +12,6 @@ typedef struct Recorder Recorder;
 
 Recorder *recorder_new (CameraSettings *settings);
 void recorder_unref (Recorder *recorder);
-/* Takes new settings; what is being recorded ends with the old ones. */
-void recorder_change (Recorder *recorder, CameraSettings *settings);
 /* A PipelineTaker. */
 gboolean recorder_packet (GstBuffer *buffer, GstCaps *caps, gint64 wall, gpointer recorder);
 /* Records `when`; -1: as the settings say. Returns FALSE if the camera has no folder. */
@@ -22,10 +20,9 @@ gboolean recorder_set_when (Recorder *recorder, int when);
 void recorder_motion (Recorder *recorder, gboolean on, const char *by);
 /* As if something had moved now. */
 void recorder_trigger (Recorder *recorder);
-/* The camera's pipeline has ended: the files are finished, and what is held back is forgotten. */
-void recorder_pause (Recorder *recorder);
-/* Nothing is recorded any more. */
-void recorder_stop (Recorder *recorder);
+/* The camera's pipeline has ended: the files are finished, and what is held back is forgotten. `next` are the settings
+ * from here on; NULL: nothing is recorded any more. */
+void recorder_pause (Recorder *recorder, CameraSettings *next);
 /* Returns whether files are still being finished. */
 gboolean recorder_is_busy (Recorder *recorder);
 /* Returns the status for JSON: mode, on, motion, file, pieces, dropped. */
