@@ -252,6 +252,22 @@ refuse_recording (Camera *camera, const char *reason)
 
 /* ---- messages ------------------------------------------------------------ */
 
+/* Returns the backends of the filter: "cuda", "cpu", "cuda+cpu", "none". Free it. */
+static char *
+camera_backend (Camera *camera)
+{
+  g_autolist (GstElement) filters = camera->pipeline ? find_filters (pipeline_filter (camera->pipeline)) : NULL;
+  gboolean cuda = FALSE, cpu = FALSE;
+
+  for (GList *l = filters; l; l = l->next) {
+    g_autofree char *backend = active_backend (l->data);
+
+    cuda |= !strcmp (backend, "cuda");
+    cpu |= !strcmp (backend, "cpu");
+  }
+  return g_strdup (cuda && cpu ? "cuda+cpu" : cuda ? "cuda" : cpu ? "cpu" : "none");
+}
+
 static JsonNode *
 size_node (int width, int height)
 {
@@ -744,21 +760,6 @@ camera_get (Camera *camera, const char *target, GString *wrong)
 }
 
 /* ---- status -------------------------------------------------------------- */
-
-char *
-camera_backend (Camera *camera)
-{
-  g_autolist (GstElement) filters = camera->pipeline ? find_filters (pipeline_filter (camera->pipeline)) : NULL;
-  gboolean cuda = FALSE, cpu = FALSE;
-
-  for (GList *l = filters; l; l = l->next) {
-    g_autofree char *backend = active_backend (l->data);
-
-    cuda |= !strcmp (backend, "cuda");
-    cpu |= !strcmp (backend, "cpu");
-  }
-  return g_strdup (cuda && cpu ? "cuda+cpu" : cuda ? "cuda" : cpu ? "cpu" : "none");
-}
 
 static JsonArray *
 elements_status (Camera *camera)

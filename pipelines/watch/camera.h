@@ -83,8 +83,6 @@ gboolean camera_set (Camera *camera, const char *target, const char *value, GStr
 JsonNode *camera_get (Camera *camera, const char *target, GString *wrong);
 /* Sets `enabled` of all elements that have it. */
 gboolean camera_enable (Camera *camera, gboolean on, GString *wrong);
-/* Returns the backends of the filter: "cuda", "cpu", "cuda+cpu", "none". Free it. */
-char *camera_backend (Camera *camera);
 const char *camera_state_name (CameraState state);
 /* Returns the status for JSON. */
 JsonObject *camera_status (Camera *camera);

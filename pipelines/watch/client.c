@@ -5,6 +5,7 @@
 #define _GNU_SOURCE /* accept4 */
 #include "client.h"
 
+#include "control.h"
 #include "events.h"
 
 #include <errno.h>
@@ -21,46 +22,31 @@
 #define MAX_CLIENTS 32
 #define LINES_AT_ONCE 64 /* then cameras have their turn */
 
-struct Client {
+typedef struct {
   gatomicrefcount count;
-  int in, out; /* out -1: standard output, by way of the events' thread */
-  guint watch_in, watch_out, turn;
+  int in, out;                     /* out -1: standard output, by way of the events' thread */
+  guint watch_in, watch_out, turn; /* sources */
   GString *line, *answers;
   gboolean too_long; /* the rest of the line is skipped */
   gboolean waits;    /* for a later answer */
   gboolean at_end, closed;
-  ClientLine on_line;
-  gpointer data;
-};
+  Watch *watch;
+} Client;
 
 static struct {
   int socket;
   char *path;
-  guint watch, clients;
-  ClientLine on_line;
-  gpointer data;
+  guint source, clients;
 } listener = { .socket = -1 };
 
-JsonObject *
-client_error (const char *format, ...)
-{
-  g_autofree char *text = NULL;
-  va_list args;
-
-  va_start (args, format);
-  text = g_strdup_vprintf (format, args);
-  va_end (args);
-  return object_of ("ok", bool_node (FALSE), "error", text_node (text), NULL);
-}
-
-Client *
+static Client *
 client_ref (Client *client)
 {
   g_atomic_ref_count_inc (&client->count);
   return client;
 }
 
-void
+static void
 client_unref (Client *client)
 {
   if (!g_atomic_ref_count_dec (&client->count))
@@ -145,6 +131,32 @@ send_answer (Client *client, JsonObject *answer)
 /* ---- in ------------------------------------------------------------------ */
 
 static gboolean on_readable (int fd, GIOCondition condition, gpointer data);
+static void take_lines (Client *client);
+
+static gboolean
+answer_read_on (gpointer data)
+{
+  Client *client = data;
+
+  if (!client->closed)
+    take_lines (client);
+  client_unref (client);
+  return G_SOURCE_REMOVE;
+}
+
+/* A ControlAnswer. Gives a reference back. */
+static void
+answer_later (gpointer from, JsonObject *answer)
+{
+  Client *client = from;
+
+  client->waits = FALSE;
+  if (client->closed)
+    json_object_unref (answer);
+  else
+    send_answer (client, answer);
+  g_idle_add_full (G_PRIORITY_DEFAULT, answer_read_on, client, NULL);
+}
 
 static void
 take_line (Client *client, char *line, gsize n)
@@ -154,16 +166,17 @@ take_line (Client *client, char *line, gsize n)
   if (n > 0 && line[n - 1] == '\r')
     line[--n] = '\0';
   if (n != strlen (line) || !g_utf8_validate (line, (gssize) n, NULL))
-    answer = client_error ("the line is not UTF-8 text");
+    answer = error_of ("the line is not UTF-8 text");
   else {
     g_strstrip (line);
     if (!line[0] || line[0] == '#')
       return;
     client->waits = TRUE; /* so that an answer that comes at once finds it */
-    answer = client->on_line (client, line, client->data);
+    answer = control_line (client->watch, line, answer_later, client_ref (client));
     if (!answer)
       return;
     client->waits = FALSE;
+    client_unref (client); /* take_lines has another one */
   }
   send_answer (client, answer);
 }
@@ -196,7 +209,7 @@ take_lines (Client *client)
   }
   if (!client->closed && client->line->len > MAX_LINE && !memchr (client->line->str, '\n', client->line->len)) {
     if (!client->too_long)
-      send_answer (client, client_error ("the line is longer than %d KiB", MAX_LINE >> 10));
+      send_answer (client, error_of ("the line is longer than %d KiB", MAX_LINE >> 10));
     client->too_long = TRUE;
     g_string_truncate (client->line, 0);
   }
@@ -241,30 +254,8 @@ on_readable (int fd, GIOCondition condition, gpointer data)
   return G_SOURCE_REMOVE;
 }
 
-static gboolean
-answer_read_on (gpointer data)
-{
-  Client *client = data;
-
-  if (!client->closed)
-    take_lines (client);
-  client_unref (client);
-  return G_SOURCE_REMOVE;
-}
-
-void
-client_answer (Client *client, JsonObject *answer)
-{
-  client->waits = FALSE;
-  if (client->closed)
-    json_object_unref (answer);
-  else
-    send_answer (client, answer);
-  g_idle_add_full (G_PRIORITY_DEFAULT, answer_read_on, client, NULL);
-}
-
 static void
-client_new (int in, int out, ClientLine on_line, gpointer data)
+client_new (Watch *watch, int in, int out)
 {
   Client *client = g_new0 (Client, 1);
 
@@ -273,15 +264,14 @@ client_new (int in, int out, ClientLine on_line, gpointer data)
   client->out = out;
   client->line = g_string_new (NULL);
   client->answers = g_string_new (NULL);
-  client->on_line = on_line;
-  client->data = data;
+  client->watch = watch;
   client->watch_in = g_unix_fd_add (in, G_IO_IN | G_IO_HUP | G_IO_ERR, on_readable, client);
 }
 
 void
-client_read_input (ClientLine on_line, gpointer data)
+client_read_input (Watch *watch)
 {
-  client_new (STDIN_FILENO, -1, on_line, data);
+  client_new (watch, STDIN_FILENO, -1);
 }
 
 /* ---- the socket ---------------------------------------------------------- */
@@ -292,7 +282,6 @@ on_connection (int fd, GIOCondition condition, gpointer data)
   int client = accept4 (fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
   (void) condition;
-  (void) data;
   if (client < 0)
     return G_SOURCE_CONTINUE;
   if (listener.clients >= MAX_CLIENTS) {
@@ -300,7 +289,7 @@ on_connection (int fd, GIOCondition condition, gpointer data)
     return G_SOURCE_CONTINUE;
   }
   listener.clients++;
-  client_new (client, client, listener.on_line, listener.data);
+  client_new (data, client, client);
   return G_SOURCE_CONTINUE;
 }
 
@@ -363,7 +352,7 @@ full_path (const char *path)
 }
 
 gboolean
-client_listen (const char *path, ClientLine on_line, gpointer data, GString *wrong)
+client_listen (Watch *watch, const char *path, GString *wrong)
 {
   struct sockaddr_un address = { .sun_family = AF_UNIX };
   g_autofree char *full = full_path (path);
@@ -386,17 +375,9 @@ client_listen (const char *path, ClientLine on_line, gpointer data, GString *wro
     g_string_append_printf (wrong, "control.socket: %s: %s", full, g_strerror (errno));
     return FALSE;
   }
-  listener.path = g_steal_pointer (&full);
-  listener.on_line = on_line;
-  listener.data = data;
-  listener.watch = g_unix_fd_add (listener.socket, G_IO_IN, on_connection, NULL);
+  watch->socket = listener.path = g_steal_pointer (&full);
+  listener.source = g_unix_fd_add (listener.socket, G_IO_IN, on_connection, watch);
   return TRUE;
-}
-
-const char *
-client_socket (void)
-{
-  return listener.path;
 }
 
 void
@@ -404,7 +385,7 @@ client_stop_listening (void)
 {
   if (listener.socket < 0 || !listener.path)
     return;
-  g_clear_handle_id (&listener.watch, g_source_remove);
+  g_clear_handle_id (&listener.source, g_source_remove);
   close (listener.socket);
   listener.socket = -1;
   g_unlink (listener.path);

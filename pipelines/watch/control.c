@@ -8,7 +8,6 @@
 #include "look.h"
 #include "secrets.h"
 #include "status.h"
-#include "watch.h"
 
 #include <string.h>
 
@@ -16,7 +15,8 @@
 
 typedef struct {
   Watch *watch;
-  Client *client;
+  ControlAnswer answer;
+  gpointer from;  /* who gets the answer */
   Camera *camera; /* the argument of this kind; NULL: not given */
   char **word;    /* the arguments, NULL-terminated */
 } Call;
@@ -37,7 +37,7 @@ typedef struct {
     ArgumentKind kind;
     const char *name; /* as it is documented */
   } arguments[MAX_ARGUMENTS];
-  JsonObject *(*run) (const Call *call);                  /* returns the answer, or NULL: client_answer () gives it */
+  JsonObject *(*run) (const Call *call);                  /* returns the answer, or NULL: it comes later */
   void (*add_files) (const Call *call, GPtrArray *paths); /* those that it makes the main thread read; NULL: none */
 } Command;
 
@@ -51,7 +51,7 @@ ok_answer (void)
 static JsonObject *
 answer_of (const GString *wrong)
 {
-  return wrong->len ? client_error ("%s", wrong->str) : ok_answer ();
+  return wrong->len ? error_of ("%s", wrong->str) : ok_answer ();
 }
 
 /* Returns an error with the beginning of a word that is not known. A part of a password would not be recognised, so
@@ -61,7 +61,7 @@ unknown (const char *what, const char *word, const char *more)
 {
   g_autofree char *clean = secrets_hide (word);
 
-  return client_error ("there is no %s \"%.64s\"%s", what, clean, more);
+  return error_of ("there is no %s \"%.64s\"%s", what, clean, more);
 }
 
 /* ---- filters ------------------------------------------------------------- */
@@ -82,7 +82,7 @@ command_get (const Call *call)
   g_autoptr (GString) wrong = g_string_new (NULL);
   JsonNode *value = camera_get (call->camera, call->word[1], wrong);
 
-  return value ? object_of ("ok", bool_node (TRUE), "value", value, NULL) : client_error ("%s", wrong->str);
+  return value ? object_of ("ok", bool_node (TRUE), "value", value, NULL) : error_of ("%s", wrong->str);
 }
 
 static JsonObject *
@@ -116,9 +116,9 @@ static JsonObject *
 command_restart (const Call *call)
 {
   if (call->camera->state == CAMERA_STUCK)
-    return client_error ("its pipelines do not end; it comes back when one of them has ended after all");
+    return error_of ("its pipelines do not end; it comes back when one of them has ended after all");
   if (call->camera->state == CAMERA_NEW)
-    return client_error ("the removed camera of this name is still being stopped; this one starts when it has ended");
+    return error_of ("the removed camera of this name is still being stopped; this one starts when it has ended");
   camera_restart (call->camera, NULL);
   return ok_answer ();
 }
@@ -141,7 +141,7 @@ command_record (const Call *call)
   int when = !strcmp (word, "on") ? WHEN_ALWAYS : !strcmp (word, "off") ? WHEN_OFF : -1;
 
   if (!recorder_set_when (call->camera->recorder, when))
-    return client_error ("the camera has no \"record\" with a folder in the file");
+    return error_of ("the camera has no \"record\" with a folder in the file");
   return ok_answer ();
 }
 
@@ -149,7 +149,7 @@ static JsonObject *
 command_trigger (const Call *call)
 {
   if (call->camera->state != CAMERA_UP)
-    return client_error ("the camera is not up (%s)", camera_state_name (call->camera->state));
+    return error_of ("the camera is not up (%s)", camera_state_name (call->camera->state));
   recorder_trigger (call->camera->recorder);
   return ok_answer ();
 }
@@ -170,7 +170,8 @@ command_quit (const Call *call)
 /* ---- snapshots ----------------------------------------------------------- */
 
 typedef struct {
-  Client *client; /* NULL: it was answered */
+  ControlAnswer answer; /* NULL: it was answered */
+  gpointer from;
   Pipeline *pipeline;
   char *camera, *file;
   guint timer;
@@ -190,7 +191,7 @@ static void
 on_snapshot (const char *error, int width, int height, gpointer data)
 {
   Snapshot *snapshot = data;
-  JsonObject *answer = error ? client_error ("%s", error) : ok_answer (), *picture;
+  JsonObject *answer = error ? error_of ("%s", error) : ok_answer (), *picture;
 
   g_clear_handle_id (&snapshot->timer, g_source_remove);
   if (!error) {
@@ -199,8 +200,8 @@ on_snapshot (const char *error, int width, int height, gpointer data)
     object_add_members (answer, json_object_ref (picture));
     event_post_object (snapshot->camera, "snapshot", picture);
   }
-  if (snapshot->client)
-    client_answer (snapshot->client, answer);
+  if (snapshot->answer)
+    snapshot->answer (snapshot->from, answer);
   else
     json_object_unref (answer);
   snapshot_free (snapshot);
@@ -218,9 +219,10 @@ on_snapshot_late (gpointer data)
     return G_SOURCE_CONTINUE;
   }
   snapshot->timer = 0;
-  client_answer (g_steal_pointer (&snapshot->client),
-      none ? client_error ("no frame came within %d s", SNAPSHOT_WITHIN / 1000)
-           : client_error ("%s: the disk is slow; the event \"snapshot\" says when it is written", snapshot->file));
+  snapshot->answer (snapshot->from,
+      none ? error_of ("no frame came within %d s", SNAPSHOT_WITHIN / 1000)
+           : error_of ("%s: the disk is slow; the event \"snapshot\" says when it is written", snapshot->file));
+  snapshot->answer = NULL;
   if (none)
     snapshot_free (snapshot);
   return G_SOURCE_REMOVE;
@@ -245,18 +247,19 @@ command_snapshot (const Call *call)
   Snapshot *snapshot;
 
   if (!g_str_has_suffix (file, ".png") && !g_str_has_suffix (file, ".jpg") && !g_str_has_suffix (file, ".jpeg"))
-    return client_error ("\"%s\" does not end in .jpg, .jpeg or .png", file);
+    return error_of ("\"%s\" does not end in .jpg, .jpeg or .png", file);
   if (call->camera->state != CAMERA_UP)
-    return client_error ("the camera is not up (%s)", camera_state_name (call->camera->state));
+    return error_of ("the camera is not up (%s)", camera_state_name (call->camera->state));
   snapshot = g_new0 (Snapshot, 1);
   snapshot->pipeline = pipeline_ref (call->camera->pipeline);
   snapshot->file = g_strdup (file);
   snapshot->camera = g_strdup (call->camera->settings->name);
   if (!pipeline_snapshot (snapshot->pipeline, file, overwrite, on_snapshot, snapshot)) {
     snapshot_free (snapshot);
-    return client_error ("a snapshot of this camera is being taken");
+    return error_of ("a snapshot of this camera is being taken");
   }
-  snapshot->client = client_ref (call->client);
+  snapshot->answer = call->answer;
+  snapshot->from = call->from;
   snapshot->timer = g_timeout_add (SNAPSHOT_WITHIN, on_snapshot_late, snapshot);
   return NULL;
 }
@@ -357,7 +360,7 @@ usage (const Command *command)
 
   for (guint i = 0; i < count_arguments (command); i++)
     g_string_append_printf (text, "%s%s", i ? " " : "", command->arguments[i].name);
-  return client_error ("%s needs: %s %s", command->name, command->name, text->str);
+  return error_of ("%s needs: %s %s", command->name, command->name, text->str);
 }
 
 /* Returns what is wrong with a word that is none of the choice; NULL: it is one. */
@@ -369,8 +372,8 @@ check_choice (const char *choice, const char *word)
 
   if (g_strv_contains ((const char *const *) words, word))
     return NULL;
-  return g_strv_length (words) == 2 ? client_error ("\"%s\" is neither %s nor %s", word, words[0], words[1])
-                                    : client_error ("\"%s\" is none of %s", word, list);
+  return g_strv_length (words) == 2 ? error_of ("\"%s\" is neither %s nor %s", word, words[0], words[1])
+                                    : error_of ("\"%s\" is none of %s", word, list);
 }
 
 /* Returns what is wrong with the words; NULL with the call's camera. */
@@ -382,7 +385,7 @@ check_words (const Command *command, Call *call)
   if (given > n || (given < n && command->arguments[given].kind != ARGUMENT_ANY_CAMERA))
     return usage (command);
   if (call->watch->ending && command->run != command_status)
-    return client_error ("the program is ending");
+    return error_of ("the program is ending");
   for (guint i = 0; i < given; i++) {
     const ArgumentKind kind = command->arguments[i].kind;
     JsonObject *wrong = NULL;
@@ -409,13 +412,10 @@ static void
 on_looked (const char *wrong, gpointer data)
 {
   Waiting *waiting = data;
-  Client *client = waiting->call.client;
-  JsonObject *answer = wrong ? client_error ("%s", wrong) : execute (waiting->command, waiting->call, TRUE);
+  JsonObject *answer = wrong ? error_of ("%s", wrong) : execute (waiting->command, waiting->call, TRUE);
 
   if (answer)
-    client_answer (client, answer);
-  else
-    client_unref (client); /* what answers later has a reference of its own */
+    waiting->call.answer (waiting->call.from, answer);
   g_strfreev (waiting->call.word);
   g_free (waiting);
 }
@@ -436,8 +436,8 @@ execute (const Command *command, Call call, gboolean looked)
     return command->run (&call);
   waiting = g_new0 (Waiting, 1);
   waiting->command = command;
-  waiting->call.watch = call.watch;
-  waiting->call.client = client_ref (call.client);
+  waiting->call = call;
+  waiting->call.camera = NULL; /* it may be gone then */
   waiting->call.word = g_strdupv (call.word);
   look_start (g_steal_pointer (&paths), on_looked, waiting);
   return NULL;
@@ -457,7 +457,7 @@ next_word (char **line, gboolean rest)
 }
 
 JsonObject *
-control_line (Client *client, char *line, gpointer watch)
+control_line (Watch *watch, char *line, ControlAnswer answer_later, gpointer from)
 {
   JsonObject *answer = NULL;
   const Command *command = find_command (next_word (&line, FALSE), &answer);
@@ -468,5 +468,5 @@ control_line (Client *client, char *line, gpointer watch)
   for (guint n = 0, last = MAX (count_arguments (command), 1) - 1; n <= last; n++)
     if (!(words[n] = next_word (&line, n == last)))
       break;
-  return execute (command, (Call) { .watch = watch, .client = client, .word = words }, FALSE);
+  return execute (command, (Call) { .watch = watch, .answer = answer_later, .from = from, .word = words }, FALSE);
 }

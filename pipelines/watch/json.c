@@ -48,6 +48,18 @@ object_of (const char *name, ...)
   return object;
 }
 
+JsonObject *
+error_of (const char *format, ...)
+{
+  g_autofree char *text = NULL;
+  va_list args;
+
+  va_start (args, format);
+  text = g_strdup_vprintf (format, args);
+  va_end (args);
+  return object_of ("ok", bool_node (FALSE), "error", text_node (text), NULL);
+}
+
 JsonNode *
 number_node (double value)
 {

@@ -13,6 +13,8 @@
  *
  *   object_of ("width", int_node (width), "gpu", gpu >= 0 ? int_node (gpu) : NULL, NULL) */
 JsonObject *object_of (const char *name, ...) G_GNUC_NULL_TERMINATED;
+/* Returns {"ok":false,"error":"..."}. */
+JsonObject *error_of (const char *format, ...) G_GNUC_PRINTF (1, 2);
 /* Adds the members of another object, which it takes. */
 void object_add_members (JsonObject *object, JsonObject *members);
 

@@ -6,7 +6,6 @@
 #include "../tools/line.h"
 #include "check.h"
 #include "client.h"
-#include "control.h"
 #include "events.h"
 #include "gpu.h"
 #include "look.h"
@@ -160,10 +159,10 @@ open_doors (Watch *watch, const Config *config, GString *wrong)
 {
   if (config->metrics.on && !metrics_start (watch, config, wrong))
     return FALSE;
-  if (config->control.socket && !client_listen (config->control.socket, control_line, watch, wrong))
+  if (config->control.socket && !client_listen (watch, config->control.socket, wrong))
     return FALSE;
   if (config->control.standard_input)
-    client_read_input (control_line, watch);
+    client_read_input (watch);
   return TRUE;
 }
 

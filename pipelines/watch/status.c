@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * status.c: the state of all cameras. */
+ * status.c: the state of all cameras, as commands, a terminal and Prometheus get it. */
 #include "status.h"
 
 #include "events.h"
@@ -9,6 +9,9 @@
 #include "mqtt.h"
 
 #include <stdio.h>
+#ifdef HAVE_SOUP
+#include <libsoup/soup.h>
+#endif
 
 JsonObject *
 status_json (Watch *watch, Camera *only)
@@ -49,81 +52,61 @@ status_print (Watch *watch)
 
 /* ---- Prometheus ---------------------------------------------------------- */
 
-/* Names of cameras need no escaping: see is_name () of config.c. */
-static void
-add_metric (GString *text, Watch *watch, const char *name, const char *type, const char *help,
-    double (*value) (Camera *camera))
-{
-  g_string_append_printf (text, "# HELP cf_watch_%s %s\n# TYPE cf_watch_%s %s\n", name, help, name, type);
-  for (guint i = 0; i < watch->cameras->len; i++) {
-    Camera *camera = watch->cameras->pdata[i];
-    char number[G_ASCII_DTOSTR_BUF_SIZE];
+/* By HTTP, with libsoup where it is found at build time. */
 
-    g_ascii_dtostr (number, sizeof number, value (camera));
-    g_string_append_printf (text, "cf_watch_%s{camera=\"%s\"} %s\n", name, camera->settings->name, number);
-  }
-}
+#ifdef HAVE_SOUP
+#define SILENT 5 /* s, until a connection is closed: its client may have gone without a word */
 
-static double
-get_up (Camera *camera)
-{
-  return camera->state == CAMERA_UP;
-}
+static SoupServer *server;
+static GSocketService *service;
 
-static double
-get_frames (Camera *camera)
-{
-  return (double) camera_counts (camera).frames;
-}
+/* Of each camera; `member` is that of its status. */
+static const struct {
+  const char *name, *type, *help, *member;
+} metrics[] = {
+  { "up", "gauge", "1 while frames come from the camera.", "state" },
+  { "frames_total", "counter", "Filtered frames.", "frames" },
+  { "dropped_total", "counter", "Frames that the filter had no time for.", "dropped" },
+  { "frames_per_second", "gauge", "Frames of the last second.", "fps" },
+  { "restarts_total", "counter", "How often the camera was lost.", "restarts" },
+  { "recording", "gauge", "1 while it is recorded.", "record" },
+  { "on_gpu", "gauge", "1 while a GPU filters.", "backend" },
+};
 
 static double
-get_dropped (Camera *camera)
+number_of (JsonObject *camera, const char *member)
 {
-  return (double) camera_counts (camera).dropped;
+  if (g_str_equal (member, "state"))
+    return g_str_equal (json_object_get_string_member (camera, member), "up");
+  if (g_str_equal (member, "record"))
+    return json_object_get_boolean_member (json_object_get_object_member (camera, member), "on");
+  if (g_str_equal (member, "backend"))
+    return g_str_has_prefix (json_object_get_string_member (camera, member), "cuda");
+  return json_object_get_double_member (camera, member);
 }
 
-static double
-get_fps (Camera *camera)
-{
-  return camera->fps;
-}
-
-static double
-get_restarts (Camera *camera)
-{
-  return (double) camera->restarts;
-}
-
-static double
-get_recording (Camera *camera)
-{
-  JsonObject *record = recorder_status (camera->recorder);
-  gboolean on = json_object_get_boolean_member (record, "on");
-
-  json_object_unref (record);
-  return on;
-}
-
-static double
-get_gpu (Camera *camera)
-{
-  g_autofree char *backend = camera_backend (camera);
-
-  return g_str_has_prefix (backend, "cuda");
-}
-
-char *
-status_metrics (Watch *watch)
+/* Returns the text that Prometheus reads. Free it. Names of cameras need no escaping: see is_name () of config.c. */
+static char *
+metrics_text (Watch *watch)
 {
   GString *text = g_string_new (NULL);
+  JsonObject *status = status_json (watch, NULL), *cameras = json_object_get_object_member (status, "cameras");
 
-  add_metric (text, watch, "up", "gauge", "1 while frames come from the camera.", get_up);
-  add_metric (text, watch, "frames_total", "counter", "Filtered frames.", get_frames);
-  add_metric (text, watch, "dropped_total", "counter", "Frames that the filter had no time for.", get_dropped);
-  add_metric (text, watch, "frames_per_second", "gauge", "Frames of the last second.", get_fps);
-  add_metric (text, watch, "restarts_total", "counter", "How often the camera was lost.", get_restarts);
-  add_metric (text, watch, "recording", "gauge", "1 while it is recorded.", get_recording);
-  add_metric (text, watch, "on_gpu", "gauge", "1 while a GPU filters.", get_gpu);
+  for (guint m = 0; m < G_N_ELEMENTS (metrics); m++) {
+    const char *name = metrics[m].name;
+
+    g_string_append_printf (text, "# HELP cf_watch_%s %s\n# TYPE cf_watch_%s %s\n", name, metrics[m].help, name,
+        metrics[m].type);
+    for (guint i = 0; i < watch->cameras->len; i++) {
+      const char *camera = ((const Camera *) watch->cameras->pdata[i])->settings->name;
+      char number[G_ASCII_DTOSTR_BUF_SIZE];
+
+      g_ascii_dtostr (number, sizeof number,
+          number_of (json_object_get_object_member (cameras, camera), metrics[m].member));
+      g_string_append_printf (text, "cf_watch_%s{camera=\"%s\"} %s\n", name, camera, number);
+    }
+  }
+  json_object_unref (status);
   g_string_append_printf (text,
       "# HELP cf_watch_events_total Events.\n# TYPE cf_watch_events_total counter\n"
       "cf_watch_events_total %" G_GUINT64_FORMAT "\n"
@@ -132,3 +115,90 @@ status_metrics (Watch *watch)
       events_count (), events_lost ());
   return g_string_free (text, FALSE);
 }
+
+static void
+on_request (SoupServer *soup, SoupServerMessage *message, const char *path, GHashTable *query, gpointer data)
+{
+  const char *method = soup_server_message_get_method (message);
+  char *text;
+
+  (void) soup;
+  (void) query;
+  /* libsoup 3.2 keeps the descriptor of a connection that waits for a next request when its client has gone. */
+  soup_message_headers_replace (soup_server_message_get_response_headers (message), "Connection", "close");
+  if (method != SOUP_METHOD_GET && method != SOUP_METHOD_HEAD) {
+    soup_server_message_set_status (message, SOUP_STATUS_METHOD_NOT_ALLOWED, NULL);
+  } else if (g_str_equal (path, "/metrics")) {
+    text = metrics_text (data);
+    soup_server_message_set_status (message, SOUP_STATUS_OK, NULL);
+    soup_server_message_set_response (message, "text/plain; version=0.0.4", SOUP_MEMORY_TAKE, text, strlen (text));
+  } else if (g_str_equal (path, "/healthz")) {
+    soup_server_message_set_status (message, SOUP_STATUS_OK, NULL);
+    soup_server_message_set_response (message, "text/plain", SOUP_MEMORY_STATIC, "ok\n", 3);
+  } else {
+    soup_server_message_set_status (message, SOUP_STATUS_NOT_FOUND, NULL);
+  }
+}
+
+static gboolean
+on_connection (GSocketService *from, GSocketConnection *connection, GObject *source, gpointer data)
+{
+  g_autoptr (GSocketAddress) local = g_socket_connection_get_local_address (connection, NULL);
+  g_autoptr (GSocketAddress) remote = g_socket_connection_get_remote_address (connection, NULL);
+
+  (void) from;
+  (void) source;
+  (void) data;
+  g_socket_set_timeout (g_socket_connection_get_socket (connection), SILENT);
+  /* The service closes what is not taken here, because its client has gone already. */
+  return local && remote && soup_server_accept_iostream (server, G_IO_STREAM (connection), local, remote, NULL);
+}
+
+/* libsoup serves the connections, but does not accept them: libsoup 3.2 never frees the GSocket of one that it has
+ * accepted. */
+gboolean
+metrics_start (Watch *watch, const Config *config, GString *wrong)
+{
+  g_autoptr (GSocketAddress)
+      address = g_inet_socket_address_new_from_string (config->metrics.address, config->metrics.port);
+  g_autoptr (GSocketAddress) bound = NULL;
+  g_autoptr (GError) error = NULL;
+
+  service = g_socket_service_new ();
+  if (!g_socket_listener_add_address (G_SOCKET_LISTENER (service), address, G_SOCKET_TYPE_STREAM, G_SOCKET_PROTOCOL_TCP,
+          NULL, &bound, &error)) {
+    g_string_append_printf (wrong, "metrics: %s port %u: %s", config->metrics.address, config->metrics.port,
+        error->message);
+    return FALSE;
+  }
+  watch->metrics_port = g_inet_socket_address_get_port (G_INET_SOCKET_ADDRESS (bound));
+  server = soup_server_new ("server-header", "cf-watch", NULL);
+  soup_server_add_handler (server, NULL, on_request, watch, NULL);
+  g_signal_connect (service, "incoming", G_CALLBACK (on_connection), NULL);
+  return TRUE;
+}
+
+void
+metrics_stop (void)
+{
+  if (service)
+    g_socket_service_stop (service);
+  g_clear_object (&service);
+  g_clear_object (&server);
+}
+#else
+/* config.c refuses the setting. */
+gboolean
+metrics_start (Watch *watch, const Config *config, GString *wrong)
+{
+  (void) watch;
+  (void) config;
+  (void) wrong;
+  return FALSE;
+}
+
+void
+metrics_stop (void)
+{
+}
+#endif

@@ -11,9 +11,8 @@
 JsonObject *status_json (Watch *watch, Camera *only);
 /* Writes the line to standard error. */
 void status_print (Watch *watch);
-/* Returns the text that Prometheus reads. Free it. */
-char *status_metrics (Watch *watch);
-/* Serves it at http://ADDRESS:PORT/metrics. Sets watch->metrics_port. Returns FALSE with what is wrong. */
+/* Serves Prometheus' text at http://ADDRESS:PORT/metrics. Sets watch->metrics_port. Returns FALSE with what is
+ * wrong. */
 gboolean metrics_start (Watch *watch, const Config *config, GString *wrong);
 void metrics_stop (void);
 

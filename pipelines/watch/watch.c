@@ -4,7 +4,6 @@
  * watch.c: all cameras of the process. */
 #include "watch.h"
 
-#include "client.h"
 #include "events.h"
 #include "gpu.h"
 #include "secrets.h"
@@ -52,7 +51,7 @@ watch_start (Watch *watch, Config *config)
   watch->leaving = g_ptr_array_new ();
   watch->begun = g_get_monotonic_time ();
   event_post (NULL, "ready", "cameras", int_node (config->cameras->len), "pid", int_node (getpid ()), "gpus",
-      int_node (gpu_count ()), "socket", client_socket () ? text_node (client_socket ()) : NULL, "metrics_port",
+      int_node (gpu_count ()), "socket", watch->socket ? text_node (watch->socket) : NULL, "metrics_port",
       watch->metrics_port ? int_node (watch->metrics_port) : NULL, NULL);
   for (guint i = 0; i < config->cameras->len; i++)
     add_camera (watch, config->cameras->pdata[i], FALSE);

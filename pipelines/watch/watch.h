@@ -13,6 +13,7 @@ typedef struct {
   GPtrArray *leaving; /* of Camera: removed, but still being stopped */
   GMainLoop *loop;
   gint64 begun;       /* monotonic µs */
+  const char *socket; /* its path; NULL: none */
   guint metrics_port; /* 0: none */
   gboolean ending, clean;
   gint64 end_by; /* monotonic µs */
