@@ -313,25 +313,26 @@ class Fit:
         # Large images are fitted band by band, because there is an image for each unknown.
         height, step = len(self.y) - margin, max(SEARCHED ** 2 // self.y.shape[1], 1)
         bands = [np.s_[top:min(top + step, height), margin:-margin] for top in range(margin, height, step)]
-        self.bands = [(band, np.flatnonzero(kinds[band] == HELD_OUT)) for band in bands]
+        # The numbers of the samples of each kind.
+        self.bands = [(band, *(np.flatnonzero(kinds[band] == kind) for kind in (FITTED, HELD_OUT))) for band in bands]
         self.n_held = np.count_nonzero(kinds == HELD_OUT)
+        # In use again and again: memory that is allocated anew is slow.
+        self.rows = np.empty((self.n + 1) * max(self.y[band].size for band in bands))
 
     def sums(self, design):
         """Returns the sums of products of the regressors and the target, of the samples to fit and of those held out.
         """
         w, n = design.settled(self.x), self.n
-        train, held = np.zeros((2, n + 1, n + 1))
-        for band, held_here in self.bands:
-            rows = np.zeros((n + 1, *self.y[band].shape))
-            rows[n] = self.y[band]
+        sums = np.zeros((2, n + 1, n + 1))
+        for band, *kinds in self.bands:
+            rows = self.rows[:(n + 1) * self.y[band].size].reshape(n + 1, *self.y[band].shape)
+            rows[:n], rows[n] = 0, self.y[band]
             for q, k, l in np.ndindex(self.unknown.shape):
                 rows[self.unknown[q, k, l]] += w[q][k][l][band]
-            rows = rows.reshape(n + 1, -1)
-            held_rows = rows[:, held_here]
-            held_sums = held_rows @ held_rows.T
-            held += held_sums
-            train += rows @ rows.T - held_sums
-        return train, held
+            for total, kind in zip(sums, kinds):
+                part = rows.reshape(n + 1, -1)[:, kind]
+                total += part @ part.T
+        return sums
 
     def fit(self, family, reflections):
         """Returns the best design with these poles, and its mean square error on the samples held out; infinite if the
