@@ -51,6 +51,7 @@ cf_filter_traits (const CfFilter *filter, const CfVideo *video, const CfCommon *
     unpacked = cf_unpacked_video (video);
     video = &unpacked;
   }
+  filter = filter->method ? filter->method (params) : filter;
   if (filter->traits)
     filter->traits (video, common, params, &traits);
   if (traits.history > 0 || traits.stateful)

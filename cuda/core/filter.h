@@ -73,6 +73,9 @@ struct CfFilter {
   void (*advise) (const CfVideo *video, const void *params, CfStatus *status);
   /* Updates other rows after row `row` was set (cf_params_set); `status` is never NULL. NULL: rows are independent. */
   CfCode (*changed) (void *params, unsigned row, CfStatus *status);
+  /* Returns the filter whose traits and functions count: with some parameters another one, which shares this one's
+   * table and checks. NULL: this one. */
+  const CfFilter *(*method) (const void *params);
   /* Fills the traits, which are { .halo = -1 } on entry. NULL: keeps them. `video` may be NULL. */
   void (*traits) (const CfVideo *video, const CfCommon *common, const void *params, CfTraits *traits);
   const CfOps *cpu;

@@ -63,7 +63,8 @@ CfPlan *
 cf_plan_new (CfContext *context, const CfFilter *filter, const CfVideo *video, const CfCommon *common,
     const void *params, CfStatus *status)
 {
-  const CfOps *ops = context->backend == CF_BACKEND_CUDA ? filter->cuda : filter->cpu;
+  const CfFilter *method = filter->method ? filter->method (params) : filter;
+  const CfOps *ops = context->backend == CF_BACKEND_CUDA ? method->cuda : method->cpu;
   CfStatus local;
   CfPlan *plan;
   void *params_copy, *state;

@@ -3,7 +3,7 @@
  *
  * median/median.c: the median filter's parameters and descriptor. median.h is its
  * contract; median/cpu/plan.c implements it on the CPU, median/gpu/plan.cu on CUDA. */
-#include "median.h"
+#include "running.h"
 
 #define FIELD(name) offsetof (CfMedianParams, name)
 
@@ -76,7 +76,7 @@ cf_median_window (const CfMedianParams *p)
   };
 
   win.n = win.w * win.h * win.depth;
-  win.ahead = p->temporal_center && p->temporal_method == CF_MEDIAN_WINDOW ? (win.depth - 1) / 2 : 0;
+  win.ahead = p->temporal_center ? (win.depth - 1) / 2 : 0;
   win.rank = (int) ((2 * (int64_t) p->percentile * (win.n - 1) + 100) / 200);
   return win;
 }
@@ -135,12 +135,6 @@ advise (const CfVideo *video, const void *params_, CfStatus *status)
     cf_fail (status, CF_OK, "temporal-center has no effect with temporal-method=running");
 }
 
-static int
-history (const CfMedianParams *p)
-{
-  return is_running (p) ? 0 : p->temporal_depth - 1;
-}
-
 /* Words of 10 or 12 bits may be out of range, and the filter clamps them. Frames that pass are missing in the history
  * of later ones, for which the threshold may be another one. */
 static bool
@@ -150,7 +144,7 @@ is_identity (const CfVideo *video, const CfCommon *common, const void *params_)
   const CfMedianParams *p = params_;
   const bool keeps = cf_median_window (p).n == 1 || p->threshold >= (1 << info->bits) - 1;
 
-  if (history (p) > 0)
+  if (p->temporal_depth > 1)
     return false;
   return (keeps && info->bits == 8 * info->bytes) || !cf_any_filtered (video, common);
 }
@@ -161,7 +155,8 @@ kept (const CfCommon *common, const CfMedianParams *p)
 {
   const bool packed = p->color_order == CF_MEDIAN_PACKED;
 
-  return history (p) ? p->temporal_depth << 4 | (int) common->apply_to << 2 | packed << 1 | p->temporal_center : 0;
+  return p->temporal_depth > 1 ? p->temporal_depth << 4 | (int) common->apply_to << 2 | packed << 1 | p->temporal_center
+                               : 0;
 }
 
 static void
@@ -169,15 +164,8 @@ traits (const CfVideo *video, const CfCommon *common, const void *params_, CfTra
 {
   const CfMedianParams *p = params_;
 
-  if (is_running (p)) {
-    traits->has_regions = p->motion_meta != 0;
-    traits->identity = video && p->output == CF_MEDIAN_RESULT && !p->motion_meta;
-    traits->stateful = true;
-    traits->kept = -1;
-    return;
-  }
   traits->identity = video && is_identity (video, common, p);
-  traits->history = history (p);
+  traits->history = p->temporal_depth - 1;
   traits->ahead = cf_median_window (p).ahead;
   traits->kept = kept (common, p);
   traits->halo = cf_median_window (params_).h / 2;
@@ -185,11 +173,18 @@ traits (const CfVideo *video, const CfCommon *common, const void *params_, CfTra
   traits->replicates = true;
 }
 
+static const CfFilter *
+method (const void *params_)
+{
+  return is_running (params_) ? &cf_running : &cf_median;
+}
+
 const CfFilter cf_median = {
   .info = { .stem = "median", .params = params, .n_params = sizeof params / sizeof params[0] },
   .params_size = sizeof (CfMedianParams),
   .check = check,
   .advise = advise,
+  .method = method,
   .traits = traits,
   .cpu = &cf_median_cpu,
 #ifdef CF_HAVE_CUDA

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * median/running.c: the running median's steps, and the regions of motion that it makes of counted cells. */
+ * median/running.c: the running median's descriptor and steps, and the regions of motion that it makes of counted
+ * cells. */
 #include "running.h"
 
 #include <stdlib.h>
@@ -24,17 +25,11 @@ divide_up (int whole, int part)
 /* ---- the plan ----------------------------------------------------------- */
 
 CfCode
-cf_running_begin (CfPlan *plan, const CfOps *ops, CfStatus *status)
+cf_running_init (CfPlan *plan, CfStatus *status)
 {
-  void *state = calloc (1, ops->state_size);
-  CfRunning *r = state;
+  CfRunning *r = running_of (plan);
   size_t cells, groups;
 
-  if (!state)
-    return cf_fail (status, CF_NO_MEMORY, "out of memory");
-  free (plan->state);
-  plan->state = state;
-  plan->ops = ops;
   r->width = plan->video.width;
   r->height = plan->video.height;
   r->columns = divide_up (r->width, CF_RUNNING_CELL);
@@ -301,3 +296,25 @@ cf_running_regions (CfPlan *plan, const uint16_t *count, CfRegions *regions)
   }
   *regions = (CfRegions) { .n = r->n_regions, .region = r->region, .unknown = !r->compares };
 }
+
+/* ---- the descriptor ------------------------------------------------------ */
+
+static void
+traits (const CfVideo *video, const CfCommon *common, const void *params, CfTraits *traits)
+{
+  const CfMedianParams *p = params;
+
+  (void) common;
+  traits->has_regions = p->motion_meta != 0;
+  traits->identity = video && p->output == CF_MEDIAN_RESULT && !p->motion_meta;
+  traits->stateful = true;
+  traits->kept = -1; /* no plan of the window's */
+}
+
+const CfFilter cf_running = {
+  .traits = traits,
+  .cpu = &cf_running_cpu,
+#ifdef CF_HAVE_CUDA
+  .cuda = &cf_running_cuda,
+#endif
+};

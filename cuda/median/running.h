@@ -70,9 +70,8 @@ typedef struct {
   int step, threshold;
 } CfRunningFrame;
 
-/* Makes a plan one of the running method: replaces its functions by `ops`, and its state by `state_size` cleared bytes
- * of theirs, which begin with a CfRunning. Called by `init` of the median. */
-CfCode cf_running_begin (CfPlan *plan, const CfOps *ops, CfStatus *status);
+/* Sets up the CfRunning with which the plan's state begins. */
+CfCode cf_running_init (CfPlan *plan, CfStatus *status);
 /* Prepare for a frame, for new parameters, and for a new stream. */
 CfRunningFrame cf_running_frame (CfPlan *plan);
 CfCode cf_running_update (CfPlan *plan, CfStatus *status);
@@ -91,6 +90,8 @@ bool cf_running_rows_are_full (const CfPlan *plan);
  * of 64. Returns the bytes of all. */
 size_t cf_running_layout (const CfPlan *plan, size_t offset[CF_MAX_VIEWS], size_t pitch[CF_MAX_VIEWS]);
 
+/* What the median is with temporal-method=running (CfFilter.method). */
+extern const CfFilter cf_running;
 extern const CfOps cf_running_cpu;
 extern const CfOps cf_running_cuda; /* only in a build with CUDA */
 

@@ -4,7 +4,6 @@
  * median/cpu/plan.c: the median filter's plan on the CPU: choice of the variant,
  * tasks, memory of the threads, history. */
 #include "internal.h"
-#include "median/running.h"
 
 #include "core/cpu.h"
 #include "core/threads.h"
@@ -365,11 +364,8 @@ static CfCode
 init (CfPlan *plan, CfStatus *status)
 {
   CfMedianCpu *m = plan->state;
-  const CfMedianParams *params = plan->params;
-  const CfMedianWindow win = cf_median_window (params);
+  const CfMedianWindow win = cf_median_window (plan->params);
 
-  if (params->temporal_method == CF_MEDIAN_RUNNING)
-    return cf_running_begin (plan, &cf_running_cpu, status) == CF_OK ? plan->ops->init (plan, status) : status->code;
   m->simd = simd[cf_cpu_isa_number ()];
   m->frame_size = cf_image_layout (&m->layout, plan->video.format, plan->video.width, plan->video.height, 64);
   m->n_slots = win.ahead > 0 ? win.depth : win.depth - 1;

@@ -37,6 +37,8 @@ init (CfPlan *plan, CfStatus *status)
 {
   CfRunningCpu *m = plan->state;
 
+  if (cf_running_init (plan, status) != CF_OK)
+    return status->code;
   m->simd = simd[cf_cpu_isa_number ()];
   m->row_size = ((size_t) plan->video.width * 2 + 63) / 64 * 64;
   m->scratch_size = 5 * m->row_size;

@@ -11,7 +11,6 @@
  * | tree | up to 255 rows, summed over the frames | hardly depends on the window | tree.cu |
  * A plan takes the first of `order` that fits, else select for small windows and the tree for the others. */
 #include "internal.h"
-#include "median/running.h"
 
 namespace {
 
@@ -258,11 +257,8 @@ load_networks (const CfPlan *plan, CfStatus *status)
 CfCode
 median_init (CfPlan *plan, CfStatus *status)
 {
-  CfCode code = CF_OK;
+  CfCode code = median_registers_init (&state_of (plan)->pdl, status);
 
-  if (params_of (plan)->temporal_method == CF_MEDIAN_RUNNING)
-    return cf_running_begin (plan, &cf_running_cuda, status) == CF_OK ? plan->ops->init (plan, status) : status->code;
-  code = median_registers_init (&state_of (plan)->pdl, status);
   if (code == CF_OK)
     code = median_select_init (status);
   if (code == CF_OK)

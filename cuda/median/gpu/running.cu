@@ -200,10 +200,12 @@ running_init (CfPlan *plan, CfStatus *status)
   RunningState *s = running_state (plan);
   RunningWork &w = s->work;
   size_t offset[CF_MAX_VIEWS] = { }, pitch[CF_MAX_VIEWS] = { };
+  CfCode code = cf_running_init (plan, status);
   const size_t counts = cf_running_counts (&s->running) * sizeof *s->count;
-  CfCode code = load_kernels ({ (const void *) median_running_kernel<1>, (const void *) median_running_kernel<2> },
-      median_loading, status);
 
+  if (code == CF_OK)
+    code = load_kernels ({ (const void *) median_running_kernel<1>, (const void *) median_running_kernel<2> },
+        median_loading, status);
   if (code != CF_OK)
     return code;
   s->background = static_cast<uint8_t *> (cf_gpu_alloc (CF_DEVICE, cf_running_layout (plan, offset, pitch), status));
