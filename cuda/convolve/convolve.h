@@ -219,9 +219,6 @@ typedef struct {
  * kernel counted from 1 where they apply, or CF_UNSUPPORTED for an unknown format. Thread-safe. */
 CfCode cf_convolution_resolve (const CfConvolveParams *params, const CfCommon *common, CfFormat format,
     CfConvolution *c, CfStatus *status);
-/* The same for fill, mosaic and privacy; `c` has what is the format's. */
-CfCode cf_convolve_resolve_hide (const CfConvolveParams *p, const CfColors *colors, const CfFormatInfo *info,
-    CfConvolution *c, CfStatus *status);
 
 /* Returns the nick of a CfConvolvePreset, such as "gauss", or "" for any other number. */
 const char *cf_convolve_preset_name (int preset);

@@ -633,6 +633,33 @@ make_linear (const CfConvolveParams *p, CfConvolution *c, CfStatus *status)
   return CF_OK;
 }
 
+/* Resolves fill, mosaic and privacy; `c` has what is the format's. */
+static CfCode
+resolve_hide (const CfConvolveParams *p, const CfColors *colors, const CfFormatInfo *info, CfConvolution *c,
+    CfStatus *status)
+{
+  int level[3];
+
+  if (p->gray != CF_GRAY_NONE)
+    return cf_fail (status, CF_BAD_VALUE,
+        "preset=%s takes no gray; set gray=none, and convert frames with preset=identity gray=luma before it",
+        cf_convolve_preset_name (p->preset));
+  c->op = p->preset == CF_PRESET_FILL ? CF_CONVOLVE_FILL
+      : p->preset == CF_PRESET_MOSAIC ? CF_CONVOLVE_MOSAIC
+                                      : CF_CONVOLVE_PRIVACY;
+  c->w = c->h = 1;
+  c->divisor = 1;
+  c->blocks = p->blocks;
+  cf_color_levels (colors, info->rgb, p->fill_color, level);
+  for (int i = 0; i < info->n_components; i++) {
+    const CfRole role = info->comp[i].role;
+    const int of = role == CF_ROLE_CHROMA ? i : role == CF_ROLE_GREEN ? 1 : role == CF_ROLE_BLUE ? 2 : 0;
+
+    c->fill[i] = (uint16_t) (level[of] << (c->bits - 8));
+  }
+  return CF_OK;
+}
+
 CfCode
 cf_convolution_resolve (const CfConvolveParams *p, const CfCommon *common, CfFormat format, CfConvolution *c,
     CfStatus *status)
@@ -655,7 +682,7 @@ cf_convolution_resolve (const CfConvolveParams *p, const CfCommon *common, CfFor
   c->gray = (CfGray) p->gray;
   c->op = CF_CONVOLVE_LINEAR;
   if (p->preset == CF_PRESET_FILL || p->preset == CF_PRESET_MOSAIC || p->preset == CF_PRESET_PRIVACY)
-    return cf_convolve_resolve_hide (p, &common->colors, info, c, status);
+    return resolve_hide (p, &common->colors, info, c, status);
   if (p->preset == CF_PRESET_SOBEL || p->preset == CF_PRESET_PREWITT || p->preset == CF_PRESET_SCHARR) {
     make_magnitude (p, c);
     return CF_OK;
@@ -697,4 +724,32 @@ cf_convolve_action (const CfConvolution *c, CfFormat format, const CfView *view)
   if (info->comp[view->component].role == CF_ROLE_CHROMA && (c->gray != CF_GRAY_NONE || c->op == CF_CONVOLVE_MAGNITUDE))
     return CF_ACTION_MID;
   return c->op == CF_CONVOLVE_COPY ? CF_ACTION_COPY : CF_ACTION_FILTER;
+}
+
+/* ---- presets that hide: cells ------------------------------------------- */
+
+void
+cf_convolve_cells (const CfConvolution *c, const CfVideo *video, int width, int height, int *nx, int *ny)
+{
+  const bool wide = video->width > video->height;
+  const int s = wide ? video->height : video->width, longer = wide ? video->width : video->height;
+  const int n = cf_min (c->blocks, s < 4 ? 1 : s / 4),
+            n_longer = cf_min ((2 * longer * n + s) / (2 * s), longer < 4 ? 1 : longer / 4);
+
+  if (c->op == CF_CONVOLVE_FILL) {
+    *nx = *ny = 1;
+    return;
+  }
+  *nx = cf_min (width, wide ? n_longer : n);
+  *ny = cf_min (height, wide ? n : n_longer);
+}
+
+/* With n = s there are n L cells; with n < s at most n (n L / s + 1 / 2), which is less. */
+size_t
+cf_convolve_max_cells (const CfVideo *video)
+{
+  const bool wide = video->width > video->height;
+  const int s = wide ? video->height : video->width, longer = wide ? video->width : video->height;
+
+  return (size_t) cf_min (s, CF_CONVOLVE_MAX_BLOCKS) * (size_t) longer;
 }

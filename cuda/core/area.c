@@ -6,26 +6,16 @@
  * Boxes whose filters read what another box writes are joined to one, and so are those that touch: each box can then
  * be filtered by itself, in any order, and be blended in place. Where there are more shapes or boxes than the tables
  * hold, a map has the shapes, or one box surrounds all. */
-#include "area.h"
+#include "blend.h"
+#include "cpu.h"
 #include "device.h"
+#include "threads.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* Boxes are read from a multiple of this many columns on, where the frame has them: the kernels load aligned words. */
 #define READ_ALIGN 32
-
-static int
-min_int (int a, int b)
-{
-  return a < b ? a : b;
-}
-
-static int
-max_int (int a, int b)
-{
-  return a > b ? a : b;
-}
 
 /* ---- rectangles --------------------------------------------------------- */
 
@@ -37,8 +27,8 @@ clip (CfRect *r, int width, int height)
 
   if (r->width <= 0 || r->height <= 0 || right <= 0 || below <= 0 || r->x >= width || r->y >= height)
     return false;
-  r->x = max_int (r->x, 0);
-  r->y = max_int (r->y, 0);
+  r->x = cf_max (r->x, 0);
+  r->y = cf_max (r->y, 0);
   r->width = (int) (right < width ? right : width) - r->x;
   r->height = (int) (below < height ? below : height) - r->y;
   return true;
@@ -47,10 +37,10 @@ clip (CfRect *r, int width, int height)
 static CfRect
 around (const CfRect *a, const CfRect *b)
 {
-  const int x = min_int (a->x, b->x), y = min_int (a->y, b->y);
+  const int x = cf_min (a->x, b->x), y = cf_min (a->y, b->y);
 
-  return (CfRect) { x, y, max_int (a->x + a->width, b->x + b->width) - x,
-    max_int (a->y + a->height, b->y + b->height) - y };
+  return (
+      CfRect) { x, y, cf_max (a->x + a->width, b->x + b->width) - x, cf_max (a->y + a->height, b->y + b->height) - y };
 }
 
 static bool
@@ -63,8 +53,8 @@ meet (const CfRect *a, const CfRect *b)
 static CfRect
 align (CfRect r, int column, int row, int width, int height)
 {
-  const int right = min_int ((r.x + r.width + column - 1) / column * column, width);
-  const int below = min_int ((r.y + r.height + row - 1) / row * row, height);
+  const int right = cf_min ((r.x + r.width + column - 1) / column * column, width);
+  const int below = cf_min ((r.y + r.height + row - 1) / row * row, height);
 
   r.x = r.x / column * column;
   r.y = r.y / row * row;
@@ -101,8 +91,8 @@ units_of (const CfArea *area, const CfTraits *traits)
   int w_sub = 0, h_sub = 0;
 
   for (int i = 0; i < info->n_components; i++) {
-    w_sub = max_int (w_sub, info->comp[i].w_sub);
-    h_sub = max_int (h_sub, info->comp[i].h_sub);
+    w_sub = cf_max (w_sub, info->comp[i].w_sub);
+    h_sub = cf_max (h_sub, info->comp[i].h_sub);
   }
   return (Units) {
     .column = 1 << w_sub,
@@ -275,8 +265,8 @@ add_polygon (const CfArea *area, CfMap *map, const CfPolygon *p)
       if (!inside)
         continue;
       row[x] = 255;
-      first = min_int (first, x);
-      last = max_int (last, x);
+      first = cf_min (first, x);
+      last = cf_max (last, x);
       top = top < 0 ? y : top;
       bottom = y;
     }
@@ -299,8 +289,8 @@ add_mask (const CfArea *area, CfMap *map, const uint8_t *mask)
       if (!mask[x])
         continue;
       row[x] = row[x] > mask[x] ? row[x] : mask[x];
-      first = min_int (first, x);
-      last = max_int (last, x);
+      first = cf_min (first, x);
+      last = cf_max (last, x);
       top = top < 0 ? y : top;
       bottom = y;
     }
@@ -351,7 +341,7 @@ make_shape (const CfArea *area, const CfRect *rect, CfShape *shape, CfRect *pixe
   if (!area->ellipses)
     r = *pixels;
   else { /* an ellipse that is larger than the table can say is one of the largest size with the same centre */
-    const int wide = r.width - min_int (r.width, CF_SHAPE_MAX), high = r.height - min_int (r.height, CF_SHAPE_MAX);
+    const int wide = r.width - cf_min (r.width, CF_SHAPE_MAX), high = r.height - cf_min (r.height, CF_SHAPE_MAX);
 
     r = (CfRect) { r.x + wide / 2, r.y + high / 2, r.width - wide, r.height - high };
     *pixels = r;
@@ -398,8 +388,8 @@ cf_area_draw (const CfArea *area, const CfShape *s, int y, int x0, int width, ui
     first = s->x + (s->width - 1 - half + 1) / 2;
     end = half < 0 ? first : s->x + (s->width - 1 + half) / 2 + 1;
   }
-  first = max_int (first, x0);
-  end = min_int (end, x0 + width);
+  first = cf_max (first, x0);
+  end = cf_min (end, x0 + width);
   if (first < end)
     memset (row + (first - x0), 255, (size_t) (end - first));
 }
@@ -583,7 +573,7 @@ pack (const CfImage *image, CfPiece *piece, unsigned n, CfImage *packed)
 
   *packed = *image;
   for (unsigned i = 0; i < n; i++) {
-    width = max_int (width, piece[i].from.x % 32 + piece[i].from.width);
+    width = cf_max (width, piece[i].from.x % 32 + piece[i].from.width);
     height += (piece[i].from.height + 3) / 4 * 4;
   }
   if (n == 0 || cf_image_layout (&layout, image->format, width, height, 64) > room)
@@ -637,4 +627,40 @@ cf_stream_copy (CfStream *stream, CfDirection direction, const CfImage *to, cons
   if (part->use == CF_AREA_PACKED)
     pack (to, piece, n, &image);
   return cf_stream_copy_pieces (stream, direction, &image, from, false, piece, n, status);
+}
+
+/* ---- the blend on the CPU ------------------------------------------------ */
+
+static const CfBlendSimd *const simd[] = CF_ISA_TABLES (cf_blend_simd);
+
+typedef struct {
+  CfBlend blend;
+  const CfBlendSimd *simd;
+  int n; /* rows of tasks a box */
+} Work;
+
+static void
+blend_task (void *data, int task, int thread)
+{
+  const Work *w = data;
+  const CfArea *area = w->blend.area;
+  const CfBox *box = &area->box[task / w->n];
+  const CfFormatInfo *info = cf_format_info (area->format);
+
+  (void) thread;
+  for (int p = 0; p < info->n_planes; p++) {
+    const int top = cf_plane_rows (info->format, box->write.y, p);
+    const int rows = cf_plane_rows (info->format, box->write.height, p), part = task % w->n;
+
+    w->simd->rows (&w->blend, box, p, top + (int) ((int64_t) rows * part / w->n),
+        top + (int) ((int64_t) rows * (part + 1) / w->n));
+  }
+}
+
+void
+cf_area_blend (const CfArea *area, const CfImage *in, const CfImage *filtered, const CfImage *out)
+{
+  Work work = { { area, in, filtered, out }, simd[cf_cpu_isa_number ()], area->n_boxes < 4 ? 8 : 1 };
+
+  cf_parallel_for ((int) area->n_boxes * work.n, blend_task, &work);
 }

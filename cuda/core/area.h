@@ -27,7 +27,7 @@ typedef struct {
   CfRect write, read; /* what is filtered, and what the filter reads for that */
   unsigned shape, n;  /* the first of its shapes, and their number */
   bool solid;         /* the strength is 255 everywhere */
-  CfRect sheet;       /* what is copied into a sheet for it (core/sheet.c), with what lies beyond the frame; of no width
+  CfRect sheet;       /* what is copied into a sheet for it (core/plan.c), with what lies beyond the frame; of no width
                          where the box is filtered by itself */
 } CfBox;
 
@@ -55,18 +55,6 @@ struct CfArea {
 
 /* Sets the strengths that a shape has in row `y`, in the `width` pixels from column `x0` on, whose first is row[0]. */
 void cf_area_draw (const CfArea *area, const CfShape *shape, int y, int x0, int width, uint8_t *row);
-
-/* Filters rectangle `rect` of a frame as a frame of its own. The plan has the rectangle's size afterwards. */
-CfCode cf_area_filter (CfPlan *plan, CfStream *stream, const CfRect *rect, const CfImage *in, const CfImage *out,
-    CfStatus *status);
-
-/* Filters those boxes of an area at once for which that pays, on CUDA, and marks them in `done` (core/sheet.c). The
- * plan may have another size afterwards. */
-CfCode cf_sheet_filter (CfPlan *plan, CfStream *stream, const CfArea *area, const CfImage *in, const CfImage *out,
-    bool done[CF_AREA_BOXES], CfStatus *status);
-
-/* Filters the area of a frame whose input and output are checked (cf_plan_enqueue). `status` is not NULL. */
-CfCode cf_area_enqueue (CfPlan *plan, CfStream *stream, const CfFrame *frame, CfStatus *status);
 
 CF_END_DECLS
 #endif

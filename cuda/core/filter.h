@@ -26,6 +26,25 @@ typedef struct {
 
 #define CF_MAX_VIEWS 8 /* 4 components x 2 fields */
 
+static inline int
+cf_min (int a, int b)
+{
+  return a < b ? a : b;
+}
+
+static inline int
+cf_max (int a, int b)
+{
+  return a > b ? a : b;
+}
+
+/* Returns how many parts a whole has, the last of which may be smaller. */
+static inline int
+cf_divide_up (int whole, int part)
+{
+  return (whole + part - 1) / part;
+}
+
 /* Lists the views of `image` in the order component, field, without empty ones (the second field of an image of one
  * row). Returns their number. */
 int cf_image_views (const CfVideo *video, const CfCommon *common, const CfImage *image, CfView views[CF_MAX_VIEWS]);
@@ -53,7 +72,7 @@ typedef struct {
   CfCode (*push_history) (CfPlan *plan, CfStream *stream, const CfImage *in, CfStatus *status);
   /* After plan->video has got another size, which is not larger than at init: called before the frames of that size.
    * Only for filters with a halo. NULL: `enqueue` takes the size from there by itself. */
-  CfCode (*resize) (CfPlan *plan, CfStatus *status);
+  void (*resize) (CfPlan *plan);
   void (*reset) (CfPlan *plan);
   void (*free) (CfPlan *plan);
   const char *const *variants; /* names, NULL behind the last; NULL: there is one variant. See CfPlan.variant */
@@ -110,7 +129,7 @@ struct CfPlan {
     bool queued; /* an upload was */
   } pinned_map[2];
   unsigned next_map;
-  void *sheets; /* CUDA: two images of the plan's size, allocated when an area first needs them (core/sheet.c) */
+  void *sheets; /* CUDA: two images of the plan's size, allocated when an area first needs them (plan.c) */
   /* The format of the images if it is a packed one, which the filter does not see: then `video` has the format of
    * planes, and `planes` are the images that the filter reads and writes. */
   CfFormat packed;
@@ -120,19 +139,9 @@ struct CfPlan {
 
 /* Returns the video that a filter sees: that of planes in place of a packed one. */
 CfVideo cf_unpacked_video (const CfVideo *video);
-/* Sets plan->video, and makes the images of planes of a packed format. */
-CfCode cf_packed_init (CfPlan *plan, const CfVideo *video, CfStatus *status);
-void cf_packed_free (CfPlan *plan);
-/* Calls `enqueue` of the plan's filter with images of planes, of the size of `in`. */
-CfCode cf_packed_enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage *out, CfStatus *status);
-/* Calls `push_history`, which the filter has, in the same way. */
-CfCode cf_packed_push_history (CfPlan *plan, CfStream *stream, const CfImage *in, CfStatus *status);
 /* Takes pixels apart, or puts them together: one image has a packed format, the other one its format of planes. What
  * is put together takes its alpha from `alpha`, which has the packed format. Host memory. */
 void cf_repack (const CfImage *from, const CfImage *alpha, const CfImage *to);
-
-/* Checks that an image has the plan's format and size, and memory for all samples. `which` names it in the message. */
-CfCode cf_plan_check_image (const CfPlan *plan, const CfImage *image, const char *which, CfStatus *status);
 
 /* Sets the levels of a colour 0xAARRGGBB, as CfColors says: Y, Cb, Cr, or for RGB formats R, G, B. */
 void cf_color_levels (const CfColors *colors, bool rgb, uint32_t argb, int level[3]);

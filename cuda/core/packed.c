@@ -4,10 +4,8 @@
  * core/packed.c: packed formats, whose pixels are words of 32 bits with three samples of 10 bits. A plan takes the
  * pixels apart into planes of 16-bit words, which its filter reads and writes as it does those of other formats, and
  * puts them together again. So no filter has code for packed pixels, and all of them are as exact as at 10 bits. */
-#include "device.h"
+#include "filter.h"
 #include "threads.h"
-
-#include <stdlib.h>
 
 CfVideo
 cf_unpacked_video (const CfVideo *video)
@@ -19,85 +17,6 @@ cf_unpacked_video (const CfVideo *video)
     unpacked.format = info->unpacked;
   return unpacked;
 }
-
-CfCode
-cf_packed_init (CfPlan *plan, const CfVideo *video, CfStatus *status)
-{
-  const bool cuda = plan->context->backend == CF_BACKEND_CUDA;
-  CfImage layout;
-  size_t size;
-
-  plan->video = cf_unpacked_video (video);
-  if (plan->video.format == video->format)
-    return CF_OK;
-  size = cf_image_layout (&layout, plan->video.format, video->width, video->height, 256);
-  plan->planes_memory = cuda ? cf_gpu_alloc (CF_DEVICE, 2 * size, status) : aligned_alloc (256, 2 * size);
-  if (!plan->planes_memory)
-    return cuda ? CF_NO_MEMORY : cf_fail (status, CF_NO_MEMORY, "out of memory");
-  plan->packed = video->format;
-  cf_image_at (&plan->planes[0], &layout, plan->planes_memory);
-  cf_image_at (&plan->planes[1], &layout, (char *) plan->planes_memory + size);
-  return CF_OK;
-}
-
-void
-cf_packed_free (CfPlan *plan)
-{
-  if (plan->planes_memory && plan->context->backend == CF_BACKEND_CUDA)
-    cf_gpu_free (CF_DEVICE, plan->planes_memory);
-  else
-    free (plan->planes_memory);
-}
-
-static CfCode
-repack (const CfPlan *plan, CfStream *stream, const CfImage *from, const CfImage *alpha, const CfImage *to,
-    CfStatus *status)
-{
-  if (plan->context->backend == CF_BACKEND_CUDA)
-    return cf_device_repack (stream, from, alpha, to, status);
-  cf_repack (from, alpha, to);
-  return CF_OK;
-}
-
-/* Sets `planes` to the images of planes, as large as `in`, and takes `in` apart into the first one. */
-static CfCode
-unpack (const CfPlan *plan, CfStream *stream, const CfImage *in, CfImage planes[2], CfStatus *status)
-{
-  for (int i = 0; i < 2; i++) {
-    planes[i] = plan->planes[i];
-    planes[i].width = in->width;
-    planes[i].height = in->height;
-  }
-  return repack (plan, stream, in, NULL, &planes[0], status);
-}
-
-CfCode
-cf_packed_enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage *out, CfStatus *status)
-{
-  CfImage planes[2];
-  CfCode code;
-
-  if (!plan->packed)
-    return plan->ops->enqueue (plan, stream, in, out, status);
-  code = unpack (plan, stream, in, planes, status);
-  if (code == CF_OK)
-    code = plan->ops->enqueue (plan, stream, &planes[0], &planes[1], status);
-  return code == CF_OK ? repack (plan, stream, &planes[1], in, out, status) : code;
-}
-
-CfCode
-cf_packed_push_history (CfPlan *plan, CfStream *stream, const CfImage *in, CfStatus *status)
-{
-  CfImage planes[2];
-  CfCode code;
-
-  if (!plan->packed)
-    return plan->ops->push_history (plan, stream, in, status);
-  code = unpack (plan, stream, in, planes, status);
-  return code == CF_OK ? plan->ops->push_history (plan, stream, &planes[0], status) : code;
-}
-
-/* ---- in host memory ----------------------------------------------------- */
 
 #define ROWS 32 /* of a task */
 

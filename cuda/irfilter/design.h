@@ -23,9 +23,8 @@ typedef struct {
 /* "se", "sw", "ne", "nw" */
 extern const char *const cf_ir_quadrant_names[CF_IR_QUADRANTS];
 
-/* Parse `numerator` and `denominator`, one of which may be NULL, and the text of a JSON file. Fill all of `taps`, or
- * return CF_BAD_VALUE; `status` says what is wrong and where. Thread-safe. */
-CfCode cf_ir_read_texts (const char *numerator, const char *denominator, CfIrTaps *taps, CfStatus *status);
+/* Parses the text of a JSON file. Fills all of `taps`, or returns CF_BAD_VALUE; `status` says what is wrong and where.
+ * Thread-safe. */
 CfCode cf_ir_read_json (const char *text, CfIrTaps *taps, CfStatus *status);
 
 /* ---- stability ---------------------------------------------------------- */

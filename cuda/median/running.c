@@ -16,12 +16,6 @@ running_of (CfPlan *plan)
   return plan->state;
 }
 
-static int
-divide_up (int whole, int part)
-{
-  return (whole + part - 1) / part;
-}
-
 /* ---- the plan ----------------------------------------------------------- */
 
 CfCode
@@ -32,13 +26,13 @@ cf_running_init (CfPlan *plan, CfStatus *status)
 
   r->width = plan->video.width;
   r->height = plan->video.height;
-  r->columns = divide_up (r->width, CF_RUNNING_CELL);
-  r->rows = divide_up (r->height, CF_RUNNING_CELL);
-  r->pitch = divide_up (r->columns, 4) * 4;
+  r->columns = cf_divide_up (r->width, CF_RUNNING_CELL);
+  r->rows = cf_divide_up (r->height, CF_RUNNING_CELL);
+  r->pitch = cf_divide_up (r->columns, 4) * 4;
   r->apply_to = plan->common.apply_to;
   cells = (size_t) r->columns * (size_t) r->rows;
   /* No two groups have cells in the same square of 2 x 2 cells. */
-  groups = (size_t) divide_up (r->columns, 2) * (size_t) divide_up (r->rows, 2);
+  groups = (size_t) cf_divide_up (r->columns, 2) * (size_t) cf_divide_up (r->rows, 2);
   r->left = calloc (cells, sizeof *r->left);
   r->parent = malloc (cells * sizeof *r->parent);
   r->pixels = malloc (cells * sizeof *r->pixels);
@@ -166,23 +160,17 @@ cf_running_counts (const CfRunning *r)
   return (size_t) r->pitch * (size_t) r->rows;
 }
 
-static int
-smaller (int a, int b)
-{
-  return a < b ? a : b;
-}
-
 /* Return the sides of a cell in pixels. */
 static int
 cell_width (const CfRunning *r, int column)
 {
-  return smaller (CF_RUNNING_CELL, r->width - column * CF_RUNNING_CELL);
+  return cf_min (CF_RUNNING_CELL, r->width - column * CF_RUNNING_CELL);
 }
 
 static int
 cell_height (const CfRunning *r, int row)
 {
-  return smaller (CF_RUNNING_CELL, r->height - row * CF_RUNNING_CELL);
+  return cf_min (CF_RUNNING_CELL, r->height - row * CF_RUNNING_CELL);
 }
 
 static int
@@ -201,7 +189,7 @@ join (int *parent, int a, int b)
 {
   a = root_of (parent, a);
   b = root_of (parent, b);
-  parent[a > b ? a : b] = smaller (a, b);
+  parent[a > b ? a : b] = cf_min (a, b);
 }
 
 /* Joins each cell of a group with its neighbours to the left and above. parent[] is -1 for cells of no group, and the
@@ -242,7 +230,7 @@ hold_cells (CfRunning *r, const uint16_t *count, int min_area, int hold)
     if (r->parent[cell] >= 0 && r->pixels[root_of (r->parent, cell)] >= min_area)
       r->left[cell] = hold + 1;
     else
-      r->left[cell] = smaller (r->left[cell], hold + 1) - (r->left[cell] > 0);
+      r->left[cell] = cf_min (r->left[cell], hold + 1) - (r->left[cell] > 0);
 }
 
 static void

@@ -157,18 +157,15 @@ run_filter (const void *arguments)
   CfPlan *plan = f->plan;
   const CfVideo video = plan->video;
   const bool part = f->in.width != video.width || f->in.height != video.height;
-  CfCode code = CF_OK;
 
   plan->video.width = f->in.width;
   plan->video.height = f->in.height;
   if (part && plan->ops->resize)
-    code = plan->ops->resize (plan, NULL);
-  if (code == CF_OK)
-    code = cf_plan_enqueue (plan, NULL, &(CfFrame) { .in = &f->in, .out = &f->out }, NULL);
+    plan->ops->resize (plan);
+  fake.misuse += cf_plan_enqueue (plan, NULL, &(CfFrame) { .in = &f->in, .out = &f->out }, NULL) != CF_OK;
   plan->video = video;
   if (part && plan->ops->resize)
-    plan->ops->resize (plan, NULL);
-  fake.misuse += code != CF_OK;
+    plan->ops->resize (plan);
 }
 
 static void

@@ -18,12 +18,6 @@
 #define SUM_SAMPLES 1024
 #define PAINT_SAMPLES 32768
 
-static int
-ceil_div (int whole, int part)
-{
-  return (whole + part - 1) / part;
-}
-
 static const CfComponent *
 component_of (const CfConvolveCpu *m, const CfView *view)
 {
@@ -133,7 +127,7 @@ make_strips (CfConvolveCpu *m, const CfVideo *video, int n)
 static int
 sum_tasks (const CfConvolveStrip *s)
 {
-  return s->filtered ? s->ny * ceil_div (s->samples, SUM_SAMPLES) : 0;
+  return s->filtered ? s->ny * cf_divide_up (s->samples, SUM_SAMPLES) : 0;
 }
 
 /* Sums columns of a row of cells. The bytes between samples, and samples that are copied, are summed with them. */
@@ -224,7 +218,7 @@ make_row (const CfConvolveCpu *m, const CfVideo *video, const CfConvolveStrip *s
 static int
 paint_rows (const CfConvolveStrip *s)
 {
-  return ceil_div (PAINT_SAMPLES, s->samples);
+  return cf_divide_up (PAINT_SAMPLES, s->samples);
 }
 
 /* Paints the samples behind the last whole pixel group. */
@@ -319,8 +313,8 @@ run_paint (void *data, int task, int thread)
   const CfConvolveCpu *m = ((const Hide *) data)->m;
   const CfConvolveStrip *s = m->strips;
 
-  for (; task >= ceil_div (s->height, paint_rows (s)); s++)
-    task -= ceil_div (s->height, paint_rows (s));
+  for (; task >= cf_divide_up (s->height, paint_rows (s)); s++)
+    task -= cf_divide_up (s->height, paint_rows (s));
   paint (m, s, task, m->scratch + (size_t) thread * m->scratch_size);
 }
 
@@ -334,7 +328,7 @@ cf_convolve_hide (CfConvolveCpu *m, const CfVideo *video, int n)
   for (int i = 0; i < m->n_strips; i++) {
     sums += m->c.op == CF_CONVOLVE_FILL ? 0 : sum_tasks (&m->strips[i]);
     rows += m->strips[i].ny;
-    paints += ceil_div (m->strips[i].height, paint_rows (&m->strips[i]));
+    paints += cf_divide_up (m->strips[i].height, paint_rows (&m->strips[i]));
   }
   cf_parallel_for (sums, run_sum, &hide);
   cf_parallel_for (rows, run_row, &hide);

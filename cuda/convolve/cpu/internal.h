@@ -2,7 +2,7 @@
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * convolve/cpu/internal.h: the state of a convolution plan on the CPU. plan.c fills it and cuts a frame into tasks,
- * rounding.c fills its constants for rounding, tile.c runs a task, hide.c filters with the presets that hide. */
+ * tile.c runs a task, hide.c filters with the presets that hide. */
 #ifndef CF_CONVOLVE_CPU_INTERNAL_H
 #define CF_CONVOLVE_CPU_INTERNAL_H
 
@@ -39,7 +39,7 @@ typedef enum {
   CF_PATH_ROWS_SPLIT, /* separable: horizontal sums in 32 bits; vertical products of pairs for the upper and for the
                          lower halves of those sums, combined in 64 bits */
   CF_PATH_ROWS_64,    /* separable: horizontal sums in 32 bits, vertical sums in 64 */
-  CF_PATH_FAST,       /* dense: products of pairs, fewer of them (fast_fir.c) */
+  CF_PATH_FAST,       /* dense: products of pairs, fewer of them */
   CF_PATH_PAIRS,      /* dense: products of pairs, sums in 32 bits */
   CF_PATH_GROUPS,     /* dense: products of pairs in one or two groups of taps, combined in 64 bits */
   CF_PATH_SPLIT,      /* dense: products of pairs for upper and for lower bytes, combined in 64 bits */
@@ -112,7 +112,7 @@ typedef struct {
   int n_taps, n_high;
   int n_groups, second[2]; /* GROUPS: where the second group begins, in taps and in high */
 
-  /* fast_fir.c: 3^fast_levels streams, each with a kernel of fast_height rows of fast_pairs pairs */
+  /* PATH_FAST: 3^fast_levels streams, each with a kernel of fast_height rows of fast_pairs pairs */
   int fast_levels, fast_height, fast_pairs;
   uint32_t fast_weights[CF_FAST_MAX_STREAMS * 8 * 32];
 
@@ -132,19 +132,6 @@ typedef struct {
 
 #define CF_FEW_COLUMNS 7 /* up to this width a box adds up its columns without levels or running sums */
 
-/* Samples in a row of a task: the first, or the second for CF_PATH_FAST. Smaller kernels get wider tasks, up to
- * CF_TILE_WIDTH_MAX: longer runs of consecutive addresses in the image. */
-#define CF_TILE_WIDTH 2048
-#define CF_TILE_WIDTH_FAST 512
-#define CF_TILE_WIDTH_MAX 8192
-
-/* Returns the logarithm of a power of two, or -1 for any other v > 0. */
-static inline int
-cf_exact_log2 (int64_t v)
-{
-  return v & (v - 1) ? -1 : __builtin_ctzll ((unsigned long long) v);
-}
-
 /* Returns the mask of a byte of a pixel, for `keep`. */
 static inline uint32_t
 cf_convolve_byte_mask (unsigned byte)
@@ -156,20 +143,6 @@ cf_convolve_byte_mask (unsigned byte)
   memcpy (&mask, bytes, 4);
   return mask;
 }
-
-/* Fills the constants for rounding sums of luma or chroma (`kind`), where sums and D are 2^reduced times smaller
- * than in convolve.h. */
-void cf_convolve_set_rounding (CfConvolveCpu *m, int kind, int reduced);
-/* Returns whether 16 bits hold numerators S + add / 2 up to `limit` and suffice to divide them. Sets the constants
- * for that. */
-bool cf_convolve_fits16 (CfRounding *r, int64_t limit);
-/* Returns whether halves_out can round sums up to `limit`. Sets the constants for that. */
-bool cf_convolve_fits_halves (const CfConvolution *c, CfRounding *r, int64_t limit);
-/* Returns whether 16 bits hold the sums of the upper and of the lower bytes of 16-bit samples. Sets the constants
- * for rounding those. */
-bool cf_convolve_fits_bytes (const CfConvolution *c, CfRounding *r, int64_t abs_sum);
-/* Returns whether 16 bits suffice for an unsharp mask with sums up to `limit`. Sets the constants for that. */
-bool cf_convolve_sharpen_fits16 (CfRounding *r, int64_t limit);
 
 /* Returns whether one loop can make running sums and round them to 8-bit samples (scan_out). */
 static inline bool
@@ -186,6 +159,11 @@ size_t cf_convolve_hide_scratch_size (const CfConvolveCpu *m);
 /* Filters the frame of m->in and m->out, n views, with fill, mosaic or privacy. */
 void cf_convolve_hide (CfConvolveCpu *m, const CfVideo *video, int n);
 
+/* Makes the weights of all streams. Returns false if the kernel is not supported or 16 bits do not hold the sums of
+ * weights or the differences of samples. */
+bool cf_fast_prepare (CfConvolveCpu *m);
+/* Returns whether the kernel may be supported and this is faster than CF_PATH_PAIRS, by a model of the cost. */
+bool cf_fast_is_faster (CfConvolveCpu *m);
 /* Returns the bytes of scratch memory for a task of this part, or of the same part of a smaller frame. */
 size_t cf_convolve_scratch_size (const CfConvolveCpu *m, const CfConvolvePart *part);
 /* Returns how many samples a row of a task of this part should have at most. */

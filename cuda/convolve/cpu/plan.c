@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * convolve/cpu/plan.c: the convolution's plan on the CPU. It chooses the variant
- * and the width of its integers and cuts a frame into tasks. Scratch memory is that
- * of the kernel in use. */
+ * convolve/cpu/plan.c: the convolution's plan on the CPU. It chooses the variant and the width of its integers, derives
+ * the constants for rounding, and cuts a frame into tasks. Scratch memory is that of the kernel in use. */
 #include "internal.h"
 
-#include "fast_fir.h"
 #include "core/cpu.h"
 #include "core/threads.h"
 
@@ -27,6 +25,167 @@ static const char *const variants[CF_CONVOLVE_N_VARIANTS + 1] = {
 };
 
 static const CfConvolveSimd *const simd[] = CF_ISA_TABLES (cf_convolve_simd);
+
+/* ---- rounding: the constants that turn sums into samples (simd.h) -------- */
+
+/* Returns the logarithm of a power of two, or -1 for any other v > 0. */
+static int
+exact_log2 (int64_t v)
+{
+  return v & (v - 1) ? -1 : __builtin_ctzll ((unsigned long long) v);
+}
+
+/* Sets the constants for x + (A (D x - S) + add) / (256 D), divided by the power of two that A and 256 have in common.
+ * |D x - S| is at most D max. */
+static void
+set_reduced (CfRounding *r, int64_t d)
+{
+  int common = r->amount ? __builtin_ctz ((unsigned) r->amount) : 8;
+  int64_t add;
+
+  common = common < 8 ? common : 8;
+  add = r->add >> common;
+  r->is_reduced = r->log2 >= 8 && d < 1 << 15 && add < 1 << 30 && add > -(1 << 30) &&
+      (r->amount >> common) * d * r->max < 1 << 30;
+  if (!r->is_reduced)
+    return;
+  r->gain = r->amount >> common;
+  r->add_reduced = (int) add;
+  r->log2_reduced = r->log2 - common;
+  r->log2_d = r->log2 - 8;
+}
+
+/* Fills the constants for rounding sums of luma or chroma (`kind`), where D and all sums are 2^reduced times smaller
+ * than in convolve.h. The bits that are shifted out of `add` cannot change a quotient, but ties can only happen if all
+ * of them are 0. */
+static void
+set_rounding (CfConvolveCpu *m, int kind, int reduced)
+{
+  const CfConvolution *c = &m->c;
+  CfRounding *r = &m->rounding[kind];
+  int64_t cut = ((int64_t) 1 << reduced) - 1, d = c->divisor >> reduced;
+  bool unsharp = c->op == CF_CONVOLVE_UNSHARP;
+
+  *r = (CfRounding) {
+    .max = c->max,
+    .add = c->add[kind] >> reduced,
+    .d2 = (unsharp ? 256 : 2) * d,
+    .magic = c->magic,
+    .shift = c->shift - 32,
+    .amount = c->amount,
+    /* an odd numerator is never a multiple of 2 D */
+    .ties = c->ties_even[kind] && !(c->add[kind] & cut) && !(c->add[kind] >> reduced & 1),
+  };
+  r->top = r->d2 * (c->max + 1) - 1;
+  r->inverse = 1.0 / (double) r->d2;
+  r->log2 = exact_log2 (r->d2);
+  r->inverse_float = (float) r->inverse;
+  r->by_float = r->d2 * (c->max + 1) <= 1 << 21 && c->abs_sum * c->max < 1 << 21 && r->add > -(1 << 21) &&
+      r->add < 1 << 21;
+  r->by_scale = r->by_float && c->bits == 8 && r->add <= r->d2 && r->add >= -r->d2;
+  r->by_odd = c->op == CF_CONVOLVE_LINEAR && c->bits == 16 && r->log2 < 0 && r->add & 1 && r->d2 < 80 && !(r->d2 & 1) &&
+      c->abs_sum * c->max < 1 << 24 && r->add <= r->d2 && r->add >= -r->d2;
+  r->offset_odd = (float) ((double) r->add * r->inverse);
+  r->scale = (float) (2 * r->inverse);
+  r->offset = (float) (((double) r->add + 0.5) * r->inverse);
+  m->narrow[kind] = c->narrow;
+  /* a shift needs no multiplier, and 32 bits may hold the reduced sums */
+  if (c->op == CF_CONVOLVE_LINEAR && r->log2 >= 0 && r->log2 < 31 && r->add > -(1 << 30) && r->add < 1 << 30 &&
+      (c->abs_sum >> reduced) < (1 << 29) / c->max)
+    m->narrow[kind] = true;
+  if (c->op == CF_CONVOLVE_MAGNITUDE) {
+    int64_t factor = c->factor < 0 ? -c->factor : c->factor, add = r->add < 0 ? -r->add : r->add;
+
+    m->narrow[kind] = r->log2 >= 0 && r->log2 < 31 && factor < 1 << 20 && add < 1 << 30 &&
+        2 * factor * c->abs_sum * c->max < 1 << 30;
+  } else if (unsharp) {
+    int64_t high;
+
+    set_reduced (r, d);
+    /* unsharp32 takes S / D in units of 2^-16 and `add` in units of 2^-24 */
+    r->up = 24 - r->log2;
+    m->narrow[kind] = r->is_reduced || (c->bits == 8 && r->up >= 0);
+    if (r->is_reduced || !m->narrow[kind])
+      return;
+    high = r->add * ((int64_t) 1 << r->up) / 256;
+    m->narrow[kind] = high < 1 << 30 && high > -(1 << 30);
+    if (m->narrow[kind])
+      r->add *= (int64_t) 1 << r->up;
+  }
+}
+
+/* Returns whether 16 bits hold numerators S + add / 2 up to `limit` and suffice to divide them. Sets the constants
+ * for that. 2 S + add over 2 D is S + add / 2 over D, without the lowest bit of an odd `add`. */
+static bool
+fits16 (CfRounding *r, int64_t limit)
+{
+  uint64_t d = (uint64_t) r->d2 / 2, one, error;
+
+  if (r->add < 0 || limit >= 1 << 16)
+    return false;
+  if (r->log2 >= 0)
+    return r->log2 <= 16;
+  if (d >= 1 << 16)
+    return false;
+  /* n magic16 / 2^k is too large by n error / (D 2^k), which must be less than 1 / D */
+  r->shift16 = 31 - __builtin_clz ((unsigned) d);
+  one = (uint64_t) 1 << (16 + r->shift16);
+  r->magic16 = (uint32_t) ((one + d - 1) / d);
+  error = r->magic16 * d - one;
+  return (uint64_t) limit * error < one;
+}
+
+/* Returns whether 16 bits suffice for an unsharp mask with sums up to `limit`. Sets the constants for that.
+ * floor ((gain D x - gain S + add) / D) = gain x - ceil ((gain S - add) / D), as gain x is an integer;
+ * ceil ((gain S - add) / D) = (gain S + add16) >> log2 of D with add16 = D - 1 - add. */
+static bool
+sharpen_fits16 (CfRounding *r, int64_t limit)
+{
+  r->add16 = (1 << r->log2_reduced) - 1 - r->add_reduced;
+  /* the quotient is taken from (1 + gain) x, and what is left must be a signed number of 16 bits */
+  return r->is_reduced && r->max == 255 && r->log2_reduced == r->log2_d && r->add16 >= 0 &&
+      r->gain * limit + r->add16 < 1 << 16 && (r->gain * limit + r->add16) >> r->log2_reduced < 1 << 15;
+}
+
+/* Returns whether D is a power of two and rounding without ties is floor ((S + *add) / D). For an unsharp mask with an
+ * amount of 1 that quotient is (256 S - r->add) / (256 D), rounded up, where the lower byte of r->add has no effect;
+ * the output is 2 x minus the quotient. */
+static bool
+truncating_form (const CfConvolution *c, const CfRounding *r, int64_t *d, int64_t *add)
+{
+  bool unsharp = c->op == CF_CONVOLVE_UNSHARP;
+
+  *d = unsharp ? r->d2 >> 8 : r->d2 >> 1;
+  *add = unsharp ? *d - 1 - (r->add >> 8) : r->add >> 1;
+  return r->log2 >= 0 && *d >= 1 && *add >= 0 && (unsharp ? r->amount == 256 : !r->ties);
+}
+
+/* Returns whether 16 bits hold the sums of the upper and of the lower bytes of 16-bit samples. Sets the constants
+ * for rounding those. */
+static bool
+fits_bytes (const CfConvolution *c, CfRounding *r, int64_t abs_sum)
+{
+  int64_t d, add;
+
+  if (c->bits != 16 || !truncating_form (c, r, &d, &add) || d > 256 || abs_sum > d || add >= d)
+    return false;
+  r->log2_bytes = exact_log2 (d);
+  r->add_bytes = (int) add;
+  return true;
+}
+
+/* Returns whether halves_out can round sums up to `limit`. Sets the constants for that. */
+static bool
+fits_halves (const CfConvolution *c, CfRounding *r, int64_t limit)
+{
+  int64_t d, add;
+
+  if (!truncating_form (c, r, &d, &add) || d <= 1 << 16 || add >= (int64_t) 1 << 46 || limit + add >= (int64_t) 1 << 48)
+    return false;
+  r->log2_halves = exact_log2 (d);
+  r->add_halves = add;
+  return true;
+}
 
 /* ---- taps ---------------------------------------------------------------- */
 
@@ -155,7 +314,7 @@ reduce_factors (CfConvolveCpu *m)
   memcpy (m->row, c->row, sizeof m->row);
   memcpy (m->col, c->col, sizeof m->col);
   /* `magic` is for the original D */
-  if (cf_exact_log2 (c->divisor) < 0)
+  if (exact_log2 (c->divisor) < 0)
     return 0;
   row = common_log2 (m->row, c->w);
   row = row < in_d ? row : in_d;
@@ -206,7 +365,7 @@ set_words (CfConvolveCpu *m, CfConvolvePath path, int64_t limit)
   m->words_initial = path == CF_PATH_ROWS_32 ? (int32_t) ((uint32_t) row << 15) : 0;
   m->offset = (row + 1) * col * 32768;
   for (int kind = 0; kind < 2; kind++) {
-    m->halves[kind] = !m->rows_signed && cf_convolve_fits_halves (&m->c, &m->rounding[kind], limit);
+    m->halves[kind] = !m->rows_signed && fits_halves (&m->c, &m->rounding[kind], limit);
   }
 }
 
@@ -216,8 +375,8 @@ sums_fit16 (CfConvolveCpu *m, int kind, int64_t limit)
   CfRounding *r = &m->rounding[kind];
 
   if (m->c.op == CF_CONVOLVE_UNSHARP)
-    return m->simd->sharpen8 && cf_convolve_sharpen_fits16 (r, limit);
-  return cf_convolve_fits16 (r, limit + r->add / 2);
+    return m->simd->sharpen8 && sharpen_fits16 (r, limit);
+  return fits16 (r, limit + r->add / 2);
 }
 
 /* Chooses the separable path with the narrowest integers that hold all sums. Returns false where none of them does. */
@@ -250,14 +409,14 @@ prepare_separable (CfConvolveCpu *m)
   for (int i = 0; i < c->w / 2; i++)
     m->symmetric = m->symmetric && m->row[i] == m->row[c->w - 1 - i];
   for (int kind = 0; kind < 2; kind++) {
-    cf_convolve_set_rounding (m, kind, reduced);
+    set_rounding (m, kind, reduced);
     m->path[kind] = path;
     /* 16 bits hold all sums */
     if (path == CF_PATH_ROWS_PAIRS && !m->rows_signed && sums_fit16 (m, kind, row * col))
       m->path[kind] = CF_PATH_ROWS_16;
   }
-  if (!m->rows_signed && cf_convolve_fits_bytes (c, &m->rounding[0], row / c->max * col) &&
-      cf_convolve_fits_bytes (c, &m->rounding[1], row / c->max * col))
+  if (!m->rows_signed && fits_bytes (c, &m->rounding[0], row / c->max * col) &&
+      fits_bytes (c, &m->rounding[1], row / c->max * col))
     path = m->path[0] = m->path[1] = CF_PATH_ROWS_BYTES;
   /* luma and chroma share one list of taps and so one path: luma's sums with the bias may not fit where chroma's do */
   if (m->path[0] != m->path[1])
@@ -303,9 +462,9 @@ prepare_box (CfConvolveCpu *m)
   while (column << m->n_narrow < 1 << 16)
     m->n_narrow++;
   for (int kind = 0; kind < 2; kind++) {
-    cf_convolve_set_rounding (m, kind, 0);
+    set_rounding (m, kind, 0);
     scans = scans && cf_can_fuse_scan (m, kind);
-    small = cf_convolve_fits16 (&m->rounding[kind], column * c->w + m->rounding[kind].add / 2) && small;
+    small = fits16 (&m->rounding[kind], column * c->w + m->rounding[kind].add / 2) && small;
   }
   words = c->w > CF_FEW_COLUMNS && m->narrow[0] && m->narrow[1];
   if (small && !scans) {
@@ -387,7 +546,7 @@ prepare (CfConvolveCpu *m, CfConvolveVariant variant)
   }
   for (int kind = 0; kind < 2; kind++) {
     m->path[kind] = path;
-    cf_convolve_set_rounding (m, kind, 0);
+    set_rounding (m, kind, 0);
   }
   return true;
 }
@@ -416,12 +575,6 @@ choose_variant (CfConvolveCpu *m)
 
 /* ---- parts and tasks ----------------------------------------------------- */
 
-static int
-ceil_div (int whole, int part)
-{
-  return (whole + part - 1) / part;
-}
-
 /* Sets the size of a part's tasks: wide enough that few samples are fetched by two tasks, narrow enough for the cache,
  * about `wanted` tasks to occupy all threads, and whole batches of rows. */
 static void
@@ -432,18 +585,18 @@ size_tasks (CfConvolvePart *part, bool copies, int span, int batch, int max_widt
   part->cols = part->width;
   part->n_cols = 1;
   if (!copies && part->width > max) {
-    part->n_cols = ceil_div (part->width, max);
-    part->cols = (ceil_div (part->width, part->n_cols) + 63) & ~63;
-    part->n_cols = ceil_div (part->width, part->cols);
+    part->n_cols = cf_divide_up (part->width, max);
+    part->cols = (cf_divide_up (part->width, part->n_cols) + 63) & ~63;
+    part->n_cols = cf_divide_up (part->width, part->cols);
   }
-  rows = ceil_div (part->height, ceil_div (wanted, part->n_cols));
+  rows = cf_divide_up (part->height, cf_divide_up (wanted, part->n_cols));
   /* tasks one above the other both fetch span - 1 rows: at most a third of all fetched rows */
   if (!copies && rows < 2 * span)
     rows = 2 * span;
   if (!copies)
-    rows = ceil_div (rows, batch) * batch;
+    rows = cf_divide_up (rows, batch) * batch;
   part->rows = rows < part->height ? rows : part->height;
-  part->n_tasks = part->n_cols * ceil_div (part->height, part->rows);
+  part->n_tasks = part->n_cols * cf_divide_up (part->height, part->rows);
 }
 
 /* Joins the interleaved channels of a plane to one part, if all of them are filtered (or copied, or mid-level) in the
@@ -583,14 +736,6 @@ cut_frames (CfPlan *plan)
   list_tasks (m);
 }
 
-static CfCode
-resize (CfPlan *plan, CfStatus *status)
-{
-  (void) status;
-  cut_frames (plan);
-  return CF_OK;
-}
-
 /* Allocates the scratch memory of the kernel for frames of the plan's current size and smaller ones: what a plan holds
  * depends on its parameters, not on those before. */
 static CfCode
@@ -693,7 +838,7 @@ const CfOps cf_convolve_cpu = {
   .init = init,
   .update = update,
   .enqueue = enqueue,
-  .resize = resize,
+  .resize = cut_frames,
   .free = release,
   .variants = variants,
 };

@@ -80,7 +80,7 @@ typedef struct {
   uint32_t mask;
 } CfKeep;
 
-/* The arguments for a dense kernel that fast_fir.c takes apart: CF_FAST_ROWS rows of outputs for each of 2^levels
+/* The arguments for a dense kernel that tile.c takes apart: CF_FAST_ROWS rows of outputs for each of 2^levels
  * phases, out of 3^levels streams of `height + CF_FAST_ROWS - 1` rows of pairs of neighbours, each with a kernel of
  * `height` rows of `pairs` pairs of weights. */
 #define CF_FAST_LEVELS 3

@@ -4,10 +4,509 @@
  * convolve/cpu/tile.c: one task of the convolution on the CPU, a rectangle of outputs. Rows stream through: each row
  * of samples is fetched once (with its borders, as plain numbers) into a ring, the path makes pairs, columns or sums
  * of it once into another ring, and as soon as a window is complete a row of outputs is made and stored. */
-#include "fast_fir.h"
+#include "internal.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+/* Samples in a row of a task: the first, or the second for CF_PATH_FAST. Smaller kernels get wider tasks, up to
+ * TILE_WIDTH_MAX: longer runs of consecutive addresses in the image. */
+#define TILE_WIDTH 2048
+#define TILE_WIDTH_FAST 512
+#define TILE_WIDTH_MAX 8192
+
+/* Data of the last `rows` rows; `pitch` in bytes. */
+typedef struct {
+  uint8_t *data;
+  size_t pitch;
+  int rows;
+} Ring;
+
+/* The rectangle of outputs that a task makes. */
+typedef struct {
+  const CfConvolveCpu *m;
+  const CfConvolvePart *part;
+  const CfRounding *rounding;
+  CfConvolvePath path;
+  int type;   /* of samples: 0 uint8_t, 1 uint16_t */
+  bool fused; /* the loop that makes the last sums also rounds and blends them */
+  int channels;
+  int x0, y0, rows; /* the rectangle of outputs, in pixels */
+  int cols;
+  int n, n_in;        /* samples in a row of outputs, in a row of inputs */
+  int before, inside; /* pixels of a row of inputs beyond the image's left side, and inside the image */
+  bool direct;        /* rows need no conversion and no border but copies: a box sums columns out of the image */
+  uint8_t *columns;   /* box: sums of columns, of 16 bits if n_narrow, else of 32 */
+  Ring x;             /* rows of inputs */
+  Ring a, b;          /* what the path makes of them: pairs, columns or sums */
+  CfTap *taps;
+  CfPairTap *pair_taps;
+  int32_t *s[2], *upper[2], *high[2]; /* sums of two rows of outputs */
+  int64_t *wide;                      /* sums of one row */
+  uint8_t *out;                       /* n samples of one row */
+} Tile;
+
+static void *
+ring_row (const Ring *ring, int i)
+{
+  return ring->data + ring->pitch * (size_t) (i % ring->rows);
+}
+
+/* ---- samples: from the input image, with borders, into the output image -- */
+
+/* Returns the column of the image of the first pixel in a row of inputs. */
+static int
+left_of (const Tile *tile)
+{
+  return tile->x0 - (tile->path == CF_PATH_COPY ? 0 : tile->m->c.ax);
+}
+
+/* Sets before, inside and direct. */
+static void
+place (Tile *tile)
+{
+  const CfConvolvePart *part = tile->part;
+  const CfView *view = &tile->m->in[part->view];
+  const int left = left_of (tile), end = left + tile->n_in / tile->channels;
+
+  tile->before = left < 0 ? -left : 0;
+  tile->inside = (end < part->width ? end : part->width) - left - tile->before;
+  tile->direct = tile->m->c.border == CF_BORDER_REPLICATE && part->action == CF_ACTION_FILTER && part->step == 1 &&
+      view->bits == 8 * view->bytes;
+}
+
+/* Sets n samples of a type to a value. */
+static void
+fill (void *row, int type, int n, int value)
+{
+  if (type == 0)
+    memset (row, value, (size_t) n);
+  else
+    for (int i = 0; i < n; i++)
+      ((uint16_t *) row)[i] = (uint16_t) value;
+}
+
+/* Converts n samples of R, G and B, planes of 16-bit words, to gray. */
+static void
+gray_words (const uint8_t *const from[3], const CfView *view, bool luma, int n, uint16_t *row)
+{
+  const uint16_t *r = (const void *) from[0], *g = (const void *) from[1], *b = (const void *) from[2];
+  const uint32_t max = (1u << view->bits) - 1;
+
+  for (int i = 0; i < n; i++) {
+    const uint32_t v[3] = { r[i] < max ? r[i] : max, g[i] < max ? g[i] : max, b[i] < max ? b[i] : max };
+
+    row[i] = (uint16_t) (luma ? (77 * v[0] + 150 * v[1] + 29 * v[2] + 128) >> 8 : (v[0] + v[1] + v[2]) / 3);
+  }
+}
+
+/* Fetches pixels x .. x + n - 1 of row y, which all lie inside the image. */
+static void
+fetch_inside (const Tile *tile, int x, int y, int n, uint8_t *row)
+{
+  const CfConvolvePart *part = tile->part;
+  const CfView *view = &tile->m->in[part->view];
+  size_t at = view->pitch * (size_t) y + (size_t) x * part->pixel_step * view->bytes;
+  int max = tile->m->c.max;
+
+  if (part->action == CF_ACTION_GRAY) {
+    const uint8_t *from[3];
+    const CfView *all = tile->m->in;
+    int found = 0;
+
+    for (int i = part->view; found < 3; i++)
+      if (all[i].field == view->field)
+        from[found++] = all[i].data + all[i].pitch * (size_t) y + (size_t) x * part->pixel_step * view->bytes;
+    if (tile->type == 1)
+      gray_words (from, view, tile->m->c.gray == CF_GRAY_LUMA, n, (uint16_t *) (void *) row);
+    else
+      tile->m->simd->gray (from, part->pixel_step, n, row, tile->m->c.gray == CF_GRAY_LUMA);
+  } else if (part->step == 1 && view->bits == 8 * view->bytes)
+    memcpy (row, view->data + at, (size_t) n * part->channels * view->bytes);
+  else
+    tile->m->simd->gather[tile->type](view->data + at, part->step, n * part->channels, row, view->shift, max);
+}
+
+/* Copies a pixel of `size` bytes to n pixels at `to`. */
+static void
+repeat_pixel (const uint8_t *pixel, size_t size, int n, uint8_t *to)
+{
+  if (size == 1)
+    memset (to, *pixel, (size_t) n);
+  else if (size == 2)
+    fill (to, 1, n, *(const uint16_t *) (const void *) pixel);
+  else if (size == 4)
+    for (int i = 0; i < n; i++)
+      memcpy (to + 4 * i, pixel, 4);
+  else
+    for (int i = 0; i < n; i++)
+      memcpy (to + size * (size_t) i, pixel, size);
+}
+
+/* Copies the outermost of the pixels inside the image to those beyond it. */
+static void
+repeat_sides (const Tile *tile, size_t size, uint8_t *row)
+{
+  uint8_t *inside = row + size * (size_t) tile->before, *end = inside + size * (size_t) tile->inside;
+
+  repeat_pixel (inside, size, tile->before, row);
+  repeat_pixel (end - size, size, tile->n_in / tile->channels - tile->before - tile->inside, end);
+}
+
+/* Fetches n_in samples of row y, which may lie outside the image, as plain numbers, with the kernel's margins on both
+ * sides. */
+static void
+fetch (const Tile *tile, int y, uint8_t *row)
+{
+  const CfConvolution *c = &tile->m->c;
+  const CfConvolvePart *part = tile->part;
+  int left = left_of (tile), n = tile->n_in / tile->channels, end = tile->before + tile->inside;
+  size_t pixel = (size_t) tile->channels * (size_t) (tile->type + 1);
+
+  y = cf_border_map (c->border, y, part->height);
+  if (y < 0) {
+    fill (row, tile->type, n * tile->channels, c->outside[part->kind]);
+    return;
+  }
+  fetch_inside (tile, left + tile->before, y, tile->inside, row + (size_t) tile->before * pixel);
+  if (c->border == CF_BORDER_REPLICATE) {
+    repeat_sides (tile, pixel, row);
+    return;
+  }
+  for (int i = 0; i < n; i++) {
+    int from;
+
+    if (i == tile->before) /* skip the pixels that fetch_inside has fetched */
+      i = end;
+    if (i >= n)
+      break;
+    from = cf_border_map (c->border, left + i, part->width);
+    if (from < 0)
+      fill (row + (size_t) i * pixel, tile->type, tile->channels, c->outside[part->kind]);
+    else if (from - left >= tile->before && from - left < end)
+      repeat_pixel (row + (size_t) (from - left) * pixel, pixel, 1, row + (size_t) i * pixel);
+    else
+      fetch_inside (tile, from, y, 1, row + (size_t) i * pixel);
+  }
+}
+
+/* Returns row i of the inputs in the image, from its first pixel inside on. */
+static const uint8_t *
+direct_row (const Tile *tile, int i)
+{
+  const CfConvolution *c = &tile->m->c;
+  const CfView *view = &tile->m->in[tile->part->view];
+  const int y = cf_border_map (CF_BORDER_REPLICATE, tile->y0 - c->ay + i, tile->part->height);
+
+  return view->data + view->pitch * (size_t) y +
+      (size_t) (left_of (tile) + tile->before) * tile->part->pixel_step * view->bytes;
+}
+
+/* Box: adds row i of the inputs to the columns and subtracts the row that leaves the window. */
+static void
+add_row (const Tile *tile, int i)
+{
+  const CfConvolveCpu *m = tile->m;
+  const size_t pixel = (size_t) tile->channels * (m->n_narrow ? 2 : 4);
+  const bool leaves = i >= m->c.h;
+  const void *add, *sub = NULL;
+  uint8_t *columns = tile->columns;
+  int n = tile->n_in;
+
+  if (tile->direct) {
+    add = direct_row (tile, i);
+    if (leaves)
+      sub = direct_row (tile, i - m->c.h);
+    columns += pixel * (size_t) tile->before;
+    n = tile->inside * tile->channels;
+  } else {
+    add = ring_row (&tile->x, i);
+    if (leaves)
+      sub = ring_row (&tile->x, i - m->c.h);
+    fetch (tile, tile->y0 - m->c.ay + i, ring_row (&tile->x, i));
+  }
+  if (m->n_narrow)
+    m->simd->update_columns16[tile->type](add, sub, n, (uint16_t *) (void *) columns);
+  else
+    m->simd->update_columns32[tile->type](add, sub, n, (uint32_t *) (void *) columns);
+  if (tile->direct)
+    repeat_sides (tile, pixel, tile->columns);
+}
+
+/* Returns where to write the outputs of row y: the output image, if they need no further step, or tile->out, from which
+ * store () stores them. */
+static void *
+output_of (const Tile *tile, int y)
+{
+  const CfConvolvePart *part = tile->part;
+  const CfView *view = &tile->m->out[part->view];
+
+  if (part->action == CF_ACTION_GRAY || (part->keep && !tile->fused) || part->step != 1 || view->shift)
+    return tile->out;
+  return view->data + view->pitch * (size_t) y + (size_t) tile->x0 * part->pixel_step * view->bytes;
+}
+
+/* Returns the bytes that row y of the outputs keeps of the input, for fused loops; else none. */
+static CfKeep
+keep_of (const Tile *tile, int y)
+{
+  const CfConvolvePart *part = tile->part;
+  const CfView *in = &tile->m->in[part->view];
+
+  return (CfKeep) {
+    .src = in->data + in->pitch * (size_t) y + (size_t) tile->x0 * part->pixel_step * in->bytes,
+    .mask = tile->fused && part->action == CF_ACTION_FILTER ? part->keep : 0,
+  };
+}
+
+/* Stores the outputs of row y, which are in `row`, if that is tile->out; else they are in the image already. */
+static void
+store (const Tile *tile, int y, const uint8_t *row)
+{
+  const CfConvolvePart *part = tile->part;
+  const CfConvolveSimd *simd = tile->m->simd;
+  const CfView *out = &tile->m->out[part->view], *in = &tile->m->in[part->view];
+  size_t at = (size_t) tile->x0 * part->pixel_step * out->bytes;
+  uint8_t *to = out->data + out->pitch * (size_t) y + at;
+  const uint8_t *from = in->data + in->pitch * (size_t) y + at;
+
+  if (row != tile->out)
+    return;
+  if (part->action == CF_ACTION_GRAY && part->pixel_step == 4) {
+    /* spread () takes whole pixels, whose first byte lies `offset` bytes before the view's R */
+    size_t offset = cf_format_info (tile->m->format)->comp[out->component].offset;
+
+    simd->spread (to - offset, from - offset, part->keep, tile->n, row);
+  } else if (part->action == CF_ACTION_GRAY) {
+    for (int i = part->view, found = 0; found < 3; i++)
+      if (tile->m->out[i].field == out->field) {
+        const CfView *view = &tile->m->out[i];
+
+        simd->scatter[tile->type](view->data + view->pitch * (size_t) y + at, part->pixel_step, tile->n, row,
+            view->shift);
+        found++;
+      }
+  } else if (part->keep)
+    simd->blend (to, from, part->keep, tile->cols, row);
+  else
+    simd->scatter[tile->type](to, part->step, tile->n, row, out->shift);
+}
+
+/* Copies rows y0 .. y1 - 1 of a part to the output image, or sets them to the middle value. */
+static void
+copy_rows (const CfConvolveCpu *m, const CfConvolvePart *part, int y0, int y1)
+{
+  CfView in = m->in[part->view];
+
+  in.step = part->step;
+  in.width = part->width * part->channels;
+  cf_view_copy (&m->out[part->view], &in, y0, y1);
+}
+
+static void
+fill_mid_rows (const CfConvolveCpu *m, const CfConvolvePart *part, int y0, int y1)
+{
+  const CfView *out = &m->out[part->view];
+  int word = m->c.mid << out->shift, n = part->width * part->channels;
+
+  for (int y = y0; y < y1; y++) {
+    uint8_t *to = out->data + out->pitch * (size_t) y;
+
+    if (part->step == 1)
+      fill (to, out->bytes - 1, n, word);
+    else if (out->bytes == 1)
+      for (int x = 0; x < n; x++)
+        to[x * part->step] = (uint8_t) word;
+    else
+      for (int x = 0; x < n; x++)
+        ((uint16_t *) (void *) to)[x * part->step] = (uint16_t) word;
+  }
+}
+
+/* ---- fast FIR ------------------------------------------------------------ */
+
+/* Large dense kernels with fewer products.
+ *
+ * Let h0 be a kernel's even rows and h1 its odd rows, x0 and x1 the even and odd rows of samples, and x0' the rows x0
+ * shifted down by one. The even and odd rows of outputs are
+ *   y0 = h0 x0 + h1 x1   = h0 (x0 - x1) + (h0 + h1) x1
+ *   y1 = h0 x1 + h1 x0'  = h1 (x0' - x1) + (h0 + h1) x1
+ * which takes three kernels of half the height for two rows instead of four (a "fast FIR" of two phases: Winograd
+ * 1980). Each of the three can be split again: `levels` times, for 2^levels phases and 3^levels STREAMS of rows.
+ * Sums are correct modulo 2^32, so the only condition is that differences of samples and sums of weights fit signed
+ * 16-bit numbers.
+ *
+ * The digits of a stream's number in base 3, the first level's digit the highest, name its kernel: 0 h0, 1 h0 + h1,
+ * 2 h1. Row r of a stream is made of row 2^levels r of samples and the 2 (2^levels - 1) rows below it. Rows hold pairs
+ * of neighbouring samples. */
+
+static int
+n_streams_of (int levels)
+{
+  static const int streams[] = { 1, 3, 9, 27 };
+
+  return streams[levels];
+}
+
+/* Returns the weight in row j, column i of a stream's kernel. */
+static int64_t
+weight_of (const CfConvolution *c, int levels, int stream, int j, int i)
+{
+  int64_t sum = 0;
+
+  if (i >= c->w)
+    return 0;
+  for (int phase = 0; phase < 1 << levels; phase++) {
+    int row = (j << levels) + phase;
+    bool is_in = row < c->h;
+
+    for (int l = levels - 1, digits = stream; l >= 0; l--, digits /= 3)
+      is_in = is_in && (digits % 3 == 1 || digits % 3 == 2 * (phase >> l & 1));
+    if (is_in)
+      sum += c->weights[row * c->w + i];
+  }
+  return sum;
+}
+
+/* Chooses the levels. Returns false if the kernel is not supported. */
+static bool
+set_levels (CfConvolveCpu *m)
+{
+  const CfConvolution *c = &m->c;
+  int levels = c->h < 6 ? 1 : c->h < 20 ? 2 : 3;
+
+  m->fast_levels = levels;
+  m->fast_height = (c->h + (1 << levels) - 1) >> levels;
+  m->fast_pairs = (c->w + 1) / 2;
+  /* differences of 16-bit samples need 17 bits */
+  return c->op == CF_CONVOLVE_LINEAR && c->dense && c->bits != 16 && m->fast_height <= CF_FAST_HEIGHT;
+}
+
+bool
+cf_fast_prepare (CfConvolveCpu *m)
+{
+  const CfConvolution *c = &m->c;
+  uint32_t *weights = m->fast_weights;
+
+  if (!set_levels (m))
+    return false;
+  for (int t = 0; t < n_streams_of (m->fast_levels); t++)
+    for (int i = 0; i < m->fast_pairs; i++)
+      for (int j = 0; j < m->fast_height; j++) {
+        int64_t a = weight_of (c, m->fast_levels, t, j, 2 * i);
+        int64_t b = weight_of (c, m->fast_levels, t, j, 2 * i + 1);
+
+        if (a > INT16_MAX || a < INT16_MIN || b > INT16_MAX || b < INT16_MIN)
+          return false;
+        *weights++ = (uint32_t) (a & 0xffff) | (uint32_t) b << 16;
+      }
+  return true;
+}
+
+/* The model counts products of pairs for one sample. A product in a stream costs 5/6 of one in CF_PATH_PAIRS, since
+ * each load serves more products; making and joining the streams costs as much as 55 products, with three levels 70.
+ * The constants fit measurements with all instruction sets: docs/notes/convolve-cpu.md. */
+bool
+cf_fast_is_faster (CfConvolveCpu *m)
+{
+  const CfConvolution *c = &m->c;
+  int fast, direct = 0;
+
+  if (!set_levels (m))
+    return false;
+  fast = n_streams_of (m->fast_levels) * m->fast_height * m->fast_pairs >> m->fast_levels;
+  for (int j = 0; j <= c->h / 2; j++)
+    for (int i = 0; i < c->w; i++) {
+      bool any = false;
+
+      for (int row = 2 * j - 1; row < 2 * j + 2; row++)
+        any = any || (row >= 0 && row < c->h && c->weights[row * c->w + i]);
+      direct += any;
+    }
+  return 6 * direct > 5 * fast + 6 * (m->fast_levels == 3 ? 70 : 55);
+}
+
+/* Returns the rows of outputs that are made together. */
+static int
+fast_batch (const CfConvolveCpu *m)
+{
+  return CF_FAST_ROWS << m->fast_levels;
+}
+
+/* Returns the number of rows of samples of which a row of each stream is made. */
+static int
+n_source_rows (const CfConvolveCpu *m)
+{
+  return (2 << m->fast_levels) - 1;
+}
+
+/* Returns the rows of input that they need. */
+static int
+fast_window (const CfConvolveCpu *m)
+{
+  return ((m->fast_height + CF_FAST_ROWS) << m->fast_levels) - 1;
+}
+
+/* Sets the number of rows of each of a tile's rings. */
+static void
+fast_rings (const CfConvolveCpu *m, int *x, int *a, int *b)
+{
+  *x = 1;
+  *a = n_streams_of (m->fast_levels) * (m->fast_height + CF_FAST_ROWS - 1);
+  *b = fast_batch (m) + n_source_rows (m);
+}
+
+/* Returns the row of ring b, behind the sums, that holds row i of samples as pairs. */
+static uint32_t *
+pair_row (const Tile *tile, int i)
+{
+  return ring_row (&tile->b, fast_batch (tile->m) + i % n_source_rows (tile->m));
+}
+
+/* Adds row i of samples: pairs its neighbours, and makes the row of each stream for which it is the last input. */
+static void
+fast_push_row (const Tile *tile, int i, const uint8_t *x)
+{
+  const CfConvolveCpu *m = tile->m;
+  int levels = m->fast_levels, streams = n_streams_of (levels), sources = n_source_rows (m), step = tile->channels;
+  int first = i - sources + 1, n = tile->n + 2 * (m->fast_pairs - 1) * step;
+  const uint32_t *rows[2 << CF_FAST_LEVELS] = { NULL };
+  uint32_t *to[CF_FAST_MAX_STREAMS] = { NULL };
+
+  m->simd->pair[tile->type](x, x + step * (tile->type + 1), n, pair_row (tile, i), false);
+  if (first < 0 || first & ((1 << levels) - 1))
+    return;
+  for (int k = 0; k < sources; k++)
+    rows[k] = pair_row (tile, first + k);
+  for (int t = 0; t < streams; t++)
+    to[t] = ring_row (&tile->a, (first >> levels) * streams + t);
+  m->simd->make_streams (rows, levels, n, to);
+}
+
+/* Makes the sums of rows o .. o + fast_batch () - 1 of outputs, in the first rows of ring b. */
+static void
+fast_sums (const Tile *tile, int o)
+{
+  const CfConvolveCpu *m = tile->m;
+  int streams = n_streams_of (m->fast_levels), n_rows = m->fast_height + CF_FAST_ROWS - 1, first = o >> m->fast_levels;
+  const uint32_t *rows[CF_FAST_MAX_STREAMS * (CF_FAST_HEIGHT + CF_FAST_ROWS - 1)];
+  int32_t *s[CF_FAST_ROWS << CF_FAST_LEVELS];
+  CfFast fast = {
+    .levels = m->fast_levels,
+    .height = m->fast_height,
+    .pairs = m->fast_pairs,
+    .step = tile->channels,
+    .rows = rows,
+    .weights = m->fast_weights,
+  };
+
+  for (int t = 0; t < streams; t++)
+    for (int r = 0; r < n_rows; r++)
+      rows[t * n_rows + r] = ring_row (&tile->a, (first + r) * streams + t);
+  for (int k = 0; k < fast_batch (m); k++)
+    s[k] = ring_row (&tile->b, k);
+  m->simd->fast (&fast, tile->n, s);
+}
 
 /* ---- scratch memory ------------------------------------------------------ */
 
@@ -46,7 +545,7 @@ window_rows (const Tile *tile)
   int h = tile->path == CF_PATH_COPY ? 1 : tile->m->c.h;
 
   if (tile->path == CF_PATH_FAST)
-    return cf_fast_window (tile->m);
+    return fast_window (tile->m);
   if (tile->path == CF_PATH_SMALL)
     return h + CF_SMALL_ROWS - 1;
   return tile->m->paired ? h / 2 * 2 + 2 : h;
@@ -61,7 +560,7 @@ is_box (const Tile *tile)
 int
 cf_convolve_batch (const CfConvolveCpu *m, CfConvolvePath path)
 {
-  return path == CF_PATH_FAST ? cf_fast_batch (m) : path == CF_PATH_SMALL ? CF_SMALL_ROWS : m->paired ? 2 : 1;
+  return path == CF_PATH_FAST ? fast_batch (m) : path == CF_PATH_SMALL ? CF_SMALL_ROWS : m->paired ? 2 : 1;
 }
 
 /* Lays rings and buffers out in scratch memory (NULL: only counts). Rings are only as long as the path looks back, so
@@ -85,7 +584,7 @@ lay_out (Tile *tile, uint8_t *scratch, size_t *used)
       a = 1;
       break;
     case CF_PATH_FAST:
-      cf_fast_rings (m, &x, &a, &b);
+      fast_rings (m, &x, &a, &b);
       break;
     case CF_PATH_SMALL:
       a = b = 0;
@@ -135,11 +634,11 @@ int
 cf_convolve_max_width (const CfConvolveCpu *m, const CfConvolvePart *part)
 {
   Tile tile = { .m = m, .part = part, .path = m->path[part->kind], .channels = part->channels };
-  int min_width = tile.path == CF_PATH_FAST ? CF_TILE_WIDTH_FAST : CF_TILE_WIDTH;
+  int min_width = tile.path == CF_PATH_FAST ? TILE_WIDTH_FAST : TILE_WIDTH;
   size_t used;
 
   tile.type = m->in[part->view].bytes - 1;
-  for (int n = CF_TILE_WIDTH_MAX; n > min_width; n /= 2) {
+  for (int n = TILE_WIDTH_MAX; n > min_width; n /= 2) {
     tile.n_in = n + row_of (&tile, 64);
     if (lay_out (&tile, NULL, &used) <= RING_BUDGET)
       return n;
@@ -176,13 +675,13 @@ static void
 finish64 (const Tile *tile, int o, const int64_t *s)
 {
   const CfConvolveSimd *simd = tile->m->simd;
-  void *out = cf_tile_output (tile, tile->y0 + o);
+  void *out = output_of (tile, tile->y0 + o);
 
   if (tile->m->c.op == CF_CONVOLVE_UNSHARP)
     simd->unsharp64[tile->type](s, centre_row (tile, o), tile->n, tile->rounding, out);
   else
     simd->round64[tile->type](s, tile->n, tile->rounding, out);
-  cf_tile_store (tile, tile->y0 + o, out);
+  store (tile, tile->y0 + o, out);
 }
 
 static void
@@ -196,14 +695,14 @@ finish32 (const Tile *tile, int o, const int32_t *s)
     finish64 (tile, o, tile->wide);
     return;
   }
-  out = cf_tile_output (tile, tile->y0 + o);
+  out = output_of (tile, tile->y0 + o);
   if (tile->m->c.op == CF_CONVOLVE_UNSHARP && tile->rounding->is_reduced)
     simd->unsharp_reduced[tile->type](s, centre_row (tile, o), tile->n, tile->rounding, out);
   else if (tile->m->c.op == CF_CONVOLVE_UNSHARP)
     simd->unsharp32 (s, centre_row (tile, o), tile->n, tile->rounding, out);
   else
     simd->round32[tile->type](s, tile->n, tile->rounding, out);
-  cf_tile_store (tile, tile->y0 + o, out);
+  store (tile, tile->y0 + o, out);
 }
 
 /* ---- the paths: push_row takes row i of inputs, output_row makes row o ---- */
@@ -290,18 +789,18 @@ products (const Tile *tile, const Ring *ring, int o, int32_t *const s[2])
   for (int i = 0; i < 2; i++) {
     bool is_row = o + i < tile->rows; /* a second row below the tile is made, but not stored */
 
-    keep[i] = is_row ? cf_tile_keep (tile, y + i) : (CfKeep) { .src = keep[0].src };
-    out[i] = is_row ? cf_tile_output (tile, y + i) : (uint8_t *) tile->high[0];
-    /* the second of two rows that cf_tile_store has to store needs a buffer of its own */
+    keep[i] = is_row ? keep_of (tile, y + i) : (CfKeep) { .src = keep[0].src };
+    out[i] = is_row ? output_of (tile, y + i) : (uint8_t *) tile->high[0];
+    /* the second of two rows that store has to store needs a buffer of its own */
     if (i == 1 && out[1] == tile->out)
       out[1] = (uint8_t *) tile->s[1];
   }
   m->simd->products_out (tile->pair_taps, n_taps, tile->n, m->initial, high, tile->rounding, keep, out);
-  cf_tile_store (tile, y, out[0]);
+  store (tile, y, out[0]);
   if (out[1] == (uint8_t *) tile->s[1])
     memcpy (tile->out, out[1], (size_t) tile->n);
   if (out[1] == (uint8_t *) tile->s[1])
-    cf_tile_store (tile, y + 1, tile->out);
+    store (tile, y + 1, tile->out);
 }
 
 static void
@@ -313,10 +812,10 @@ push_row (const Tile *tile, int i)
   int type = tile->type;
 
   if (is_box (tile)) {
-    cf_tile_add_row (tile, i);
+    add_row (tile, i);
     return;
   }
-  cf_tile_fetch (tile, tile->y0 - (tile->path == CF_PATH_COPY ? 0 : m->c.ay) + i, x);
+  fetch (tile, tile->y0 - (tile->path == CF_PATH_COPY ? 0 : m->c.ay) + i, x);
   switch (tile->path) {
     case CF_PATH_ROWS_16:
       (type ? simd->horizontal16[1] : simd->horizontal8) (x, m->c.w, tile->channels, m->row, m->symmetric, tile->n,
@@ -346,7 +845,7 @@ push_row (const Tile *tile, int i)
       simd->horizontal32[type](x, m->c.w, tile->channels, m->row, m->symmetric, tile->n, ring_row (&tile->a, i));
       break;
     case CF_PATH_FAST:
-      cf_fast_push_row (tile, i, x);
+      fast_push_row (tile, i, x);
       break;
     case CF_PATH_PAIRS:
     case CF_PATH_GROUPS:
@@ -387,8 +886,8 @@ make_magnitude (const Tile *tile, int o)
 static void
 finish16 (const Tile *tile, int o, const CfTap *rows, int n)
 {
-  CfKeep keep = cf_tile_keep (tile, tile->y0 + o);
-  void *out = cf_tile_output (tile, tile->y0 + o);
+  CfKeep keep = keep_of (tile, tile->y0 + o);
+  void *out = output_of (tile, tile->y0 + o);
 
   if (tile->m->c.op == CF_CONVOLVE_UNSHARP)
     tile->m->simd->sharpen8 (rows, n, tile->n, tile->rounding, centre_row (tile, o), &keep, out);
@@ -396,16 +895,16 @@ finish16 (const Tile *tile, int o, const CfTap *rows, int n)
     tile->m->simd->vertical8 (rows, n, tile->n, tile->rounding, &keep, out);
   else
     tile->m->simd->vertical16[tile->type](rows, n, tile->n, tile->rounding, &keep, out);
-  cf_tile_store (tile, tile->y0 + o, out);
+  store (tile, tile->y0 + o, out);
 }
 
 static void
 finish_levels (const Tile *tile, int o, const CfTap *wide, int n)
 {
-  void *out = cf_tile_output (tile, tile->y0 + o);
+  void *out = output_of (tile, tile->y0 + o);
 
   tile->m->simd->add_levels_out (wide, n, tile->n, tile->rounding, out);
-  cf_tile_store (tile, tile->y0 + o, out);
+  store (tile, tile->y0 + o, out);
 }
 
 /* A window of w columns is a sum of levels, one for each 1 of w in binary; a few columns are added up directly. */
@@ -468,7 +967,7 @@ make_scan (const Tile *tile, int o)
 {
   const CfConvolveCpu *m = tile->m;
   const void *column = tile->columns;
-  CfKeep keep = cf_tile_keep (tile, tile->y0 + o);
+  CfKeep keep = keep_of (tile, tile->y0 + o);
   void *out;
 
   if (!tile->fused) {
@@ -476,22 +975,22 @@ make_scan (const Tile *tile, int o)
     finish32 (tile, o, tile->s[0]);
     return;
   }
-  out = cf_tile_output (tile, tile->y0 + o);
+  out = output_of (tile, tile->y0 + o);
   if (m->n_narrow)
     m->simd->scan_out (column, m->c.w, tile->channels, m->c.h * m->c.max, tile->n, tile->rounding, &keep, out);
   else
     m->simd->scan32_out (column, m->c.w, tile->channels, tile->n, tile->rounding, out);
-  cf_tile_store (tile, tile->y0 + o, out);
+  store (tile, tile->y0 + o, out);
 }
 
 static void
 finish_halves (const Tile *tile, int o, int i)
 {
-  void *out = cf_tile_output (tile, tile->y0 + o);
+  void *out = output_of (tile, tile->y0 + o);
 
   tile->m->simd->halves_out (tile->upper[i], tile->s[i], tile->n, tile->m->offset, tile->rounding,
       tile->m->c.op == CF_CONVOLVE_UNSHARP ? centre_row (tile, o) : NULL, out);
-  cf_tile_store (tile, tile->y0 + o, out);
+  store (tile, tile->y0 + o, out);
 }
 
 /* Makes two rows of outputs; the second may lie below the tile. */
@@ -535,8 +1034,8 @@ make_small (const Tile *tile, int o)
   for (int i = 0; i < CF_SMALL_ROWS; i++) {
     bool is_row = o + i < tile->rows;
 
-    keep[i] = is_row ? cf_tile_keep (tile, y + i) : (CfKeep) { .src = keep[0].src };
-    out[i] = is_row ? cf_tile_output (tile, y + i) : tile->out;
+    keep[i] = is_row ? keep_of (tile, y + i) : (CfKeep) { .src = keep[0].src };
+    out[i] = is_row ? output_of (tile, y + i) : tile->out;
     if (out[i] == tile->out)
       out[i] = buffers + i * tile->n;
   }
@@ -544,7 +1043,7 @@ make_small (const Tile *tile, int o)
   for (int i = 0; i < CF_SMALL_ROWS && o + i < tile->rows; i++)
     if (out[i] == buffers + i * tile->n) {
       memcpy (tile->out, out[i], (size_t) tile->n);
-      cf_tile_store (tile, y + i, tile->out);
+      store (tile, y + i, tile->out);
     }
 }
 
@@ -558,9 +1057,9 @@ output_row (const Tile *tile, int o)
 
   switch (tile->path) {
     case CF_PATH_COPY:
-      out = cf_tile_output (tile, tile->y0 + o);
+      out = output_of (tile, tile->y0 + o);
       memcpy (out, ring_row (&tile->x, o), (size_t) tile->n * (size_t) (tile->type + 1));
-      cf_tile_store (tile, tile->y0 + o, out);
+      store (tile, tile->y0 + o, out);
       break;
     case CF_PATH_BOX:
     case CF_PATH_BOX_16:
@@ -579,16 +1078,16 @@ output_row (const Tile *tile, int o)
       finish16 (tile, o, tile->taps, list_taps (tile, &tile->a, o, 2));
       break;
     case CF_PATH_ROWS_BYTES:
-      out = cf_tile_output (tile, tile->y0 + o);
+      out = output_of (tile, tile->y0 + o);
       simd->vertical_upper_lower (tile->taps, list_taps (tile, &tile->a, o, 4), tile->n, tile->rounding,
           m->c.op == CF_CONVOLVE_UNSHARP ? centre_row (tile, o) : NULL, out);
-      cf_tile_store (tile, tile->y0 + o, out);
+      store (tile, tile->y0 + o, out);
       break;
     case CF_PATH_ROWS_32:
       if (tile->fused) {
-        out = cf_tile_output (tile, tile->y0 + o);
+        out = output_of (tile, tile->y0 + o);
         simd->vertical32_out (tile->taps, list_taps (tile, &tile->a, o, 4), tile->n, tile->rounding, out);
-        cf_tile_store (tile, tile->y0 + o, out);
+        store (tile, tile->y0 + o, out);
         break;
       }
       simd->vertical32 (tile->taps, list_taps (tile, &tile->a, o, 4), tile->n, s);
@@ -606,8 +1105,8 @@ output_row (const Tile *tile, int o)
       make_groups (tile, o);
       break;
     case CF_PATH_FAST:
-      cf_fast_sums (tile, o);
-      for (int i = 0; i < cf_fast_batch (m) && o + i < tile->rows; i++)
+      fast_sums (tile, o);
+      for (int i = 0; i < fast_batch (m) && o + i < tile->rows; i++)
         finish32 (tile, o + i, ring_row (&tile->b, i));
       break;
     default:
@@ -674,16 +1173,16 @@ cf_convolve_run_task (const CfConvolveCpu *m, const CfConvolvePart *part, int ta
   size_t used;
 
   if (part->action == CF_ACTION_COPY) {
-    cf_tile_copy_rows (m, part, y0, y1);
+    copy_rows (m, part, y0, y1);
     return;
   }
   if (part->action == CF_ACTION_MID) {
-    cf_tile_fill_mid_rows (m, part, y0, y1);
+    fill_mid_rows (m, part, y0, y1);
     return;
   }
   tile.n = tile.cols * tile.channels;
   tile.n_in = row_of (&tile, tile.cols);
-  cf_tile_place (&tile);
+  place (&tile);
   tile.fused = is_fused (&tile);
   lay_out (&tile, scratch, &used);
   if (is_box (&tile))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * core/gpu/blend.cu: the blend of core/blend.c on the GPU: one launch for all boxes and planes of a frame. A thread has
+ * core/gpu/blend.cu: the blend of core/area.c on the GPU: one launch for all boxes and planes of a frame. A thread has
  * one column of a plane and its components there; strengths come from the shapes, which are an argument of the kernel,
  * and from the map. */
 #include "core/area.h"

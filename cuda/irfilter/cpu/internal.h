@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * irfilter/cpu/internal.h: the recursive filter's plan on the CPU, shared by plan.c (the plan and the tasks of the
- * quadrants), walk.c, which filters one core, and lines.c, which filters along lines. */
+ * irfilter/cpu/internal.h: the recursive filter's plan on the CPU, shared by plan.c (the plan and its tasks) and
+ * walk.c, which filters one core. */
 #ifndef CF_IRFILTER_CPU_INTERNAL_H
 #define CF_IRFILTER_CPU_INTERNAL_H
 
+#include "lines.h"
 #include "simd.h"
 
 typedef struct {
   const CfIrSimd *simd;
+  const CfIrLinesSimd *lines;
   CfFormat format;
   CfIrDesign design;
   CfView in[CF_MAX_VIEWS], out[CF_MAX_VIEWS]; /* of the current frame */
@@ -35,12 +37,5 @@ cf_ir_is_chroma (const CfIrCpu *m, int view)
 size_t cf_ir_scratch (const CfIrCpu *m, int pass, int view);
 /* Filters core (i, j) of a view, all quadrants of one pass. */
 void cf_ir_core (const CfIrCpu *m, int pass, int view, int i, int j, float *scratch);
-
-/* Along lines, filters a frame, and copies the views that are not filtered. */
-void cf_ir_run_lines (const CfIrCpu *m);
-
-/* A view that is not filtered is copied in slices of rows: their number, and slice `task`. */
-int cf_ir_copy_tasks (const CfView *view);
-void cf_ir_copy (const CfIrCpu *m, int view, int task);
 
 #endif

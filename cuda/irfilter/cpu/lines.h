@@ -2,7 +2,7 @@
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * irfilter/cpu/lines.h: the separable presets along columns and rows on the CPU: the inner loops (lines_simd.c), which
- * are compiled once for each instruction set, and what of them plan.c uses (lines.c).
+ * are compiled once for each instruction set.
  *
  * A vector holds one sample of several lines that lie side by side, its lanes. The plane between columns and rows lies
  * in blocks of 32 columns, row by row, so that both passes read and write it without gaps: a task of the columns makes
@@ -15,7 +15,6 @@
 
 #define CF_IR_LINES_COLUMNS 32         /* of a block */
 #define CF_IR_LINES_ROWS CF_IR_SEGMENT /* of a task */
-#define CF_IR_LINES_ALIGN 64           /* bytes: scratch memory and planes begin so */
 
 typedef struct {
   const CfIrLines *lines;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * irfilter/cpu/plan.c: the recursive filter's plan on the CPU: its memory and its tasks by quadrants. A task is one
- * core of a view and independent of all other tasks of its pass; the passes run one after another. lines.c has the
- * tasks of a filter along lines. */
+ * irfilter/cpu/plan.c: the recursive filter's plan on the CPU: its memory, its passes, which run one after another, and
+ * their tasks. By quadrants a task is one core of a view; along lines there are a pass over all blocks of columns and
+ * one over all rows. */
 #include "internal.h"
-#include "lines.h"
 
 #include "core/cpu.h"
 #include "core/threads.h"
@@ -14,44 +13,53 @@
 #include <string.h>
 
 static const CfIrSimd *const simd[] = CF_ISA_TABLES (cf_ir_simd);
+static const CfIrLinesSimd *const lines[] = CF_ISA_TABLES (cf_ir_lines);
 
 #define COPIED_ROWS 64 /* by one task */
 
 /* ---- tasks --------------------------------------------------------------- */
 
-int
-cf_ir_copy_tasks (const CfView *view)
-{
-  return (view->height + COPIED_ROWS - 1) / COPIED_ROWS;
-}
-
-void
-cf_ir_copy (const CfIrCpu *m, int view, int task)
-{
-  int row = task * COPIED_ROWS, height = m->in[view].height;
-
-  cf_view_copy (&m->out[view], &m->in[view], row, row + COPIED_ROWS < height ? row + COPIED_ROWS : height);
-}
-
-/* One pass over a frame. */
+/* One pass over a frame. Its tasks do not depend on each other. */
 typedef struct {
   const CfIrCpu *m;
-  int pass;
+  int number; /* along lines: 0 columns, 1 rows */
 } Pass;
 
-/* Returns the number of tasks of a view: its cores, *nx along its width; for a view that is copied (in the
- * first pass), slices of rows. */
+/* Returns the number of tasks of a view: slices of rows where it is copied, in the first pass; along lines, blocks of
+ * columns, or rows; else its cores, *nx along its width. */
 static int
 tasks_of (const CfIrCpu *m, int pass, int view, int *nx)
 {
   const CfView *v = &m->in[view];
-  int margin = m->design.pass[pass].warmup_margin;
+  int margin;
 
   *nx = 1;
   if (!v->filtered)
-    return pass == 0 ? cf_ir_copy_tasks (v) : 0;
+    return pass == 0 ? cf_divide_up (v->height, COPIED_ROWS) : 0;
+  if (m->design.by_lines)
+    return pass == 0 ? cf_divide_up (v->width, CF_IR_LINES_COLUMNS) : cf_ir_segments (v->height);
+  margin = m->design.pass[pass].warmup_margin;
   *nx = cf_ir_grid (v->width, margin);
   return *nx * cf_ir_grid (v->height, margin);
+}
+
+static void
+filter_lines (const CfIrCpu *m, int pass, int view, int task, float *scratch)
+{
+  const CfIrLinesTask t = {
+    .lines = &m->design.lines,
+    .zero = m->design.border == CF_IR_ZERO,
+    .chroma = cf_ir_is_chroma (m, view),
+    .in = &m->in[view],
+    .out = &m->out[view],
+    .between = m->plane[0][view],
+    .scratch = scratch,
+  };
+
+  if (pass == 0)
+    m->lines->columns (&t, task * CF_IR_LINES_COLUMNS);
+  else
+    m->lines->rows (&t, task * CF_IR_LINES_ROWS);
 }
 
 static void
@@ -59,16 +67,20 @@ run_task (void *data, int task, int thread)
 {
   const Pass *pass = data;
   const CfIrCpu *m = pass->m;
+  float *scratch = m->scratch + (size_t) thread * m->scratch_size;
   int view = 0, nx, n;
 
-  while (task >= (n = tasks_of (m, pass->pass, view, &nx))) {
+  while (task >= (n = tasks_of (m, pass->number, view, &nx))) {
     task -= n;
     view++;
   }
-  if (m->in[view].filtered)
-    cf_ir_core (m, pass->pass, view, task % nx, task / nx, m->scratch + (size_t) thread * m->scratch_size);
+  if (!m->in[view].filtered)
+    cf_view_copy (&m->out[view], &m->in[view], task * COPIED_ROWS,
+        cf_min ((task + 1) * COPIED_ROWS, m->in[view].height));
+  else if (m->design.by_lines)
+    filter_lines (m, pass->number, view, task, scratch);
   else
-    cf_ir_copy (m, view, task);
+    cf_ir_core (m, pass->number, view, task % nx, task / nx, scratch);
 }
 
 /* ---- the plan ------------------------------------------------------------ */
@@ -154,6 +166,7 @@ init (CfPlan *plan, CfStatus *status)
   CfIrCpu *m = plan->state;
 
   m->simd = simd[cf_cpu_isa_number ()];
+  m->lines = lines[cf_cpu_isa_number ()];
   m->format = plan->video.format;
   return update (plan, status);
 }
@@ -173,11 +186,7 @@ enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage *out, 
   (void) status;
   cf_image_views (&plan->video, &plan->common, in, m->in);
   cf_image_views (&plan->video, &plan->common, out, m->out);
-  if (m->design.by_lines) {
-    cf_ir_run_lines (m);
-    return CF_OK;
-  }
-  for (int p = 0; p < m->design.n; p++) {
+  for (int p = 0; p < (m->design.by_lines ? 2 : m->design.n); p++) {
     Pass pass = { m, p };
     int tasks = 0, nx;
 

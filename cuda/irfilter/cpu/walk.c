@@ -37,12 +37,6 @@ typedef struct {
 } Half;
 
 static int
-max_of (int a, int b)
-{
-  return a > b ? a : b;
-}
-
-static int
 direction_of (int side)
 {
   return side ? -1 : 1;
@@ -72,16 +66,16 @@ lay_out (Half *h, const CfIrCpu *m, int pass, int view, int i, int j, bool up)
     *cols = cf_ir_span (v->width, nx, i, p->warmup_margin, direction_of (side));
     h->zero_side[side] = cols->outer && m->design.border == CF_IR_ZERO;
     if (is_used (h, side))
-      widest = max_of (widest, cols->window_end - cols->window);
+      widest = cf_max (widest, cols->window_end - cols->window);
   }
   h->x0 = is_used (h, 0) ? h->cols[0].window : h->cols[0].core;
   end = is_used (h, 1) ? h->cols[1].window_end : h->cols[0].core_end;
   h->width = end - h->x0;
-  h->blocks = max_of ((widest + simd->lanes - 1) / simd->lanes, simd->lanes);
+  h->blocks = cf_max ((widest + simd->lanes - 1) / simd->lanes, simd->lanes);
   /* a window's last block may run over its end, into the padding of a row */
-  h->pitch = (max_of (h->blocks * simd->lanes, h->width) + 2 * CF_IR_PAD + 15) & ~15;
+  h->pitch = (cf_max (h->blocks * simd->lanes, h->width) + 2 * CF_IR_PAD + 15) & ~15;
   h->groups = (int) (SLICE_FLOATS / (3 * h->pitch * simd->lanes));
-  h->groups = max_of (2, h->groups < 8 ? h->groups : 8);
+  h->groups = cf_max (2, h->groups < 8 ? h->groups : 8);
   /* the rows above, the slice, `lanes` rows behind its last (see simd.h), one row of padding at each end */
   h->size = (BEFORE + (h->groups + 1) * simd->lanes + 2) * h->pitch;
 }

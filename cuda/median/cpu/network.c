@@ -33,8 +33,9 @@ tile_side (int window, bool across)
   return across || window > 11 ? 8 : 4;
 }
 
-int
-cf_median_network_code (const CfMedianCpu *m)
+/* Returns the index in CfMedianSimd.code of the plan's window, -1: it is not compiled. */
+static int
+code_of (const CfMedianCpu *m)
 {
   const CfMedianWindow *win = &m->win;
   const int i = (win->w - 5) / 2;
@@ -120,7 +121,7 @@ cf_median_network_prepare (CfMedianCpu *m, CfStatus *status)
 {
   const CfMedianWindow *win = &m->win;
   const size_t bytes = (size_t) 1 << m->size;
-  CfMedianProgram next = { .win = *win, .bytes = bytes, .code = cf_median_network_code (m) }, *p = &next;
+  CfMedianProgram next = { .win = *win, .bytes = bytes, .code = code_of (m) }, *p = &next;
   int block;
   const CfMedianNetwork *net;
   bool done;

@@ -89,12 +89,6 @@ is_flat (const CfMedianCpu *m, const CfView *views, int n, const CfView *view)
       view->step == components && 2 * filtered >= components;
 }
 
-static int
-divide_up (int whole, int part)
-{
-  return (whole + part - 1) / part;
-}
-
 /* Sets the columns and rows of a task: small enough for the variant, and so that there are `wanted` tasks, unless the
  * windows of neighbouring tasks would overlap much. */
 static void
@@ -107,16 +101,16 @@ task_size (const CfMedianCpu *m, const CfView *view, int wanted, int *cols, int 
 
   *cols = view->width < max_w ? view->width : max_w;
   *rows = view->height < max_h ? view->height : max_h;
-  while (divide_up (view->width, *cols) * divide_up (view->height, *rows) < wanted) {
+  while (cf_divide_up (view->width, *cols) * cf_divide_up (view->height, *rows) < wanted) {
     bool high = *rows > 2 * unit_h, wide = *cols > 2 * unit_w;
-    bool enough = divide_up (view->width, *cols) * divide_up (view->height, *rows) >= divide_up (wanted, 4);
+    bool enough = cf_divide_up (view->width, *cols) * cf_divide_up (view->height, *rows) >= cf_divide_up (wanted, 4);
 
     if ((!high && !wide) || (enough && histogram && *rows < 16 * m->win.h))
       return;
     if (high && (!wide || !histogram || *rows / m->win.h >= *cols / m->win.w))
-      *rows = divide_up (divide_up (*rows, 2), unit_h) * unit_h;
+      *rows = cf_divide_up (cf_divide_up (*rows, 2), unit_h) * unit_h;
     else
-      *cols = divide_up (divide_up (*cols, 2), unit_w) * unit_w;
+      *cols = cf_divide_up (cf_divide_up (*cols, 2), unit_w) * unit_w;
   }
 }
 
@@ -170,7 +164,7 @@ list_tasks (CfMedianCpu *m, const CfView *views, int n)
       continue;
     if (whole.copy) {
       cols = view->width;
-      rows = divide_up (view->height, share);
+      rows = cf_divide_up (view->height, share);
     } else
       task_size (m, view, whole.flat ? share * view->step : share, &cols, &rows);
     if (m->variant == CF_MEDIAN_DIRECT)
@@ -225,7 +219,7 @@ network_pays (const CfMedianCpu *m, int width)
 {
   const CfMedianProgram *p = &m->program;
   int block = p->lanes * p->tile_w, quarter = block / 4;
-  double cost = (divide_up (width, quarter) + 1.4 * divide_up (width, block)) * quarter / (1.35 * width);
+  double cost = (cf_divide_up (width, quarter) + 1.4 * cf_divide_up (width, block)) * quarter / (1.35 * width);
   double n = m->win.n, limit = network_limit (m);
 
   return p->code >= 0 || m->bits > 10 || n * n * cost * cost * cost <= limit * limit;
@@ -273,14 +267,6 @@ cut_frames (CfPlan *plan)
 
   cf_image_layout (&image, plan->video.format, plan->video.width, plan->video.height, 1);
   list_tasks (plan->state, views, list_views (plan, &image, views));
-}
-
-static CfCode
-resize (CfPlan *plan, CfStatus *status)
-{
-  (void) status;
-  cut_frames (plan);
-  return CF_OK;
 }
 
 /* Allocates memory for the tasks of frames of the plan's size and of smaller ones, which can have more: task_size ()
@@ -423,7 +409,7 @@ const CfOps cf_median_cpu = {
   .update = update,
   .enqueue = enqueue,
   .push_history = push_history,
-  .resize = resize,
+  .resize = cut_frames,
   .reset = reset,
   .free = release,
   .variants = variants,

@@ -386,12 +386,10 @@ median_push_history (CfPlan *plan, CfStream *stream, const CfImage *in, CfStatus
 }
 
 /* The ring has room for the planes of any smaller frame. */
-CfCode
-median_resize (CfPlan *plan, CfStatus *status)
+void
+median_resize (CfPlan *plan)
 {
-  (void) status;
   lay_out_planes (plan, state_of (plan));
-  return CF_OK;
 }
 
 void

@@ -2,7 +2,7 @@
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * segment/cpu/internal.h: the CPU plan of the segmentation, shared by plan.c (the plan and its memory), seeds.c (steps
- * 1 to 4 of segment.h: cells, seeds, components), grow.c (5 and 6), merge.c (7 to 10), pixels.c (11) and paint.c (12).
+ * 1 to 4 of segment.h: cells, seeds, components), merge.c (5 to 10), pixels.c (11) and paint.c (12).
  *
  * Arrays of cells are PADDED: each row has one more entry at either end, and there is one more
  * row above and below; colours, means and labels of these entries are CF_SG_OUTSIDE. The padded
@@ -47,7 +47,7 @@ typedef struct {
 
 /* What rounds read and write of a region. */
 typedef struct {
-  uint64_t best; /* the pick: distance or cost << 32 | region, or CF_SG_NO_PICK; in merge.c the perimeter first */
+  uint64_t best; /* the pick: distance or cost << 32 | region, or CF_SG_NO_PICK; in step 7 the perimeter first */
   uint32_t next; /* the region of which this one has become a part; itself if of none */
   uint32_t mean; /* the mean colour; during growth with CF_SG_SEEDED */
 } CfSgNode;
@@ -230,18 +230,8 @@ cf_sg_mean (const CfSgSum *s)
 
 /* Each runs the steps of segment.h that its comment names, on the current frame. */
 void cf_sg_find_components (CfSgCpu *m);             /* 1 to 4 */
-void cf_sg_grow (CfSgCpu *m);                        /* 5 and 6 */
-void cf_sg_merge (CfSgCpu *m);                       /* 7 to 10 */
+void cf_sg_merge (CfSgCpu *m);                       /* 5 to 10 */
 void cf_sg_find_pixels (CfSgCpu *m, bool need_sums); /* 11; need_sums: with the sums in region[] */
 void cf_sg_paint (CfSgCpu *m);                       /* 12 */
-
-/* Finishes a round once node[].best holds the picks of the live regions (all that may pick): joins the regions
- * that picks connect, so that node[].next of a former region is the one of which it is a part now, and removes
- * the joined ones from live[]. Returns false if no region has picked. */
-bool cf_sg_join (CfSgCpu *m);
-/* Does the second half of cf_sg_join: for node[].next that is known, adds up sums, claims and means. */
-void cf_sg_gather_live (CfSgCpu *m);
-/* Gives the regions that are left new numbers in the same order, and the cells new labels. */
-void cf_sg_renumber (CfSgCpu *m);
 
 #endif

@@ -309,7 +309,6 @@ enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage *out, 
   m->n_before = m->n_found;
   m->use_state = !m->setup.stateless && m->has_state;
   cf_sg_find_components (m);
-  cf_sg_grow (m);
   cf_sg_merge (m);
   m->has_state = true;
   need_sums = m->setup.reports || (m->painted && m->setup.output == CF_SEGMENT_MEAN);
