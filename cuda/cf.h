@@ -512,6 +512,10 @@ typedef struct {
 
 /* Returns the state now. Any thread; does not wait. */
 CfGpuState cf_gpu_state (void);
+/* Does work on the device hang (CfGpuState.hung)? -1: on any device, which is cheap to ask. Any thread. */
+bool cf_gpu_hangs (int device);
+/* The same, or is it in doubt (CfGpuState.doubt)? What is to be freed there has to stay. */
+bool cf_gpu_may_hang (int device);
 /* Returns when the device is not in CfGpuState.doubt (any more). Any thread. */
 void cf_gpu_settle_doubt (int device);
 /* Returns whether no CUDA call of this process can succeed any more: after a sticky error, and in a process forked from

@@ -31,7 +31,7 @@ has_cuda (GstCfFilter *self)
   GST_OBJECT_UNLOCK (self);
   if (!started)
     return backend != GST_CF_BACKEND_CPU && gst_cf_cuda_available (NULL);
-  has = context && !cf_gpu_lost () && !gst_cf_gpu_hangs (context);
+  has = context && !cf_gpu_lost () && !cf_gpu_hangs (gst_cf_cuda_device (context));
   gst_clear_object (&context);
   return has;
 }
@@ -280,7 +280,7 @@ make_pool (GstCfFilter *self, GstCaps *caps, gboolean meta, guint min, guint *si
     return NULL;
   if (cuda && context)
     cf_gpu_settle_doubt (gst_cf_cuda_device (context));
-  if (cuda && (!context || gst_cf_gpu_hangs (context)))
+  if (cuda && (!context || cf_gpu_hangs (gst_cf_cuda_device (context))))
     return NULL;
   pool = cuda ? gst_cf_cuda_pool_new (context) : gst_cf_pool_new (priv->allocator);
   config = gst_buffer_pool_get_config (pool);

@@ -92,7 +92,7 @@ open_gpu (GstCfFilter *self, gint device, const gchar *name, CfStatus *status)
   if (device < 0)
     device = choose_gpu (hung);
   cf_gpu_settle_doubt (device);
-  if (cf_gpu_state ().hung >> MIN (device, 63) & 1)
+  if (cf_gpu_hangs (device))
     cf_fail_hung (device, status);
   else if (!gst_cf_cuda_ensure_context (GST_ELEMENT (self), device, &priv->context))
     cf_fail (status, CF_GPU_ERROR, "could not create a CUDA context on device %d", device);

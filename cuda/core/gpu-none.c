@@ -40,6 +40,18 @@ cf_gpu_state (void)
 }
 
 bool
+cf_gpu_hangs (int number)
+{
+  return false;
+}
+
+bool
+cf_gpu_may_hang (int number)
+{
+  return false;
+}
+
+bool
 cf_gpu_lost (void)
 {
   return false;

@@ -18,6 +18,7 @@ GST_DEBUG_CATEGORY_EXTERN (gst_cf_filter_debug);
 struct _GstCfSharedStream {
   gint refs;
   GstObject *context;
+  gint device; /* the context's */
   gpointer handle;
   GMutex waiting; /* guards `stream`, with which any thread waits */
   CfStream *stream;
@@ -47,28 +48,7 @@ typedef struct {
   Hold *hold;
 } HoldMeta;
 
-static G_DEFINE_QUARK (gst-cf-chain-fence, fence)
-
-        static gboolean device_hangs (gint device)
-{
-  return device >= 0 && (cf_gpu_state ().hung >> MIN (device, 63) & 1);
-}
-
-gboolean
-gst_cf_gpu_hangs (GstObject *context)
-{
-  return cf_gpu_state ().hung != 0 && device_hangs (gst_cf_cuda_device (context));
-}
-
-/* Returns whether what is to be freed in a context has to stay. */
-static gboolean
-must_keep (GstObject *context)
-{
-  const CfGpuState state = cf_gpu_state ();
-  const guint64 devices = state.hung | state.doubt;
-
-  return devices && (devices >> MIN (gst_cf_cuda_device (context), 63) & 1);
-}
+static G_DEFINE_QUARK (gst-cf-chain-fence, fence);
 
 /* ---- the stream --------------------------------------------------------- */
 
@@ -84,13 +64,14 @@ shared_new (GstObject *context, CfStatus *status)
     cf_fail_lost (status);
   else if (!handle)
     cf_fail (status, CF_GPU_ERROR, "no CUDA stream could be made for CUDA memory");
-  else if (!stream && !cf_gpu_lost () && !gst_cf_gpu_hangs (context))
+  else if (!stream && !cf_gpu_lost () && !cf_gpu_hangs (gst_cf_cuda_device (context)))
     gst_cf_cuda_stream_free (handle);
   if (!stream)
     return NULL;
   shared = g_new0 (GstCfSharedStream, 1);
   shared->refs = 1;
   shared->context = gst_object_ref (context);
+  shared->device = gst_cf_cuda_device (context);
   shared->handle = handle;
   shared->stream = stream;
   g_mutex_init (&shared->waiting);
@@ -111,7 +92,7 @@ shared_unref (GstCfSharedStream *shared)
   if (!g_atomic_int_dec_and_test (&shared->refs))
     return;
   /* A stream of a GPU that hangs stays until the process ends, with its context. */
-  if (!shared->hung && !must_keep (shared->context)) {
+  if (!shared->hung && !cf_gpu_may_hang (shared->device)) {
     if (!cf_gpu_lost () && gst_cf_cuda_push (shared->context)) {
       cf_stream_free (shared->stream);
       if (!cf_gpu_lost ())
@@ -147,12 +128,6 @@ queued (GstCfSharedStream *shared)
   return number;
 }
 
-static CfCode
-fail_hung (GstObject *context, CfStatus *status)
-{
-  return cf_fail_hung (gst_cf_cuda_device (context), status);
-}
-
 static gboolean
 hangs (GstCfSharedStream *shared)
 {
@@ -161,7 +136,7 @@ hangs (GstCfSharedStream *shared)
   g_mutex_lock (&shared->lock);
   hung = shared->hung;
   g_mutex_unlock (&shared->lock);
-  return hung || gst_cf_gpu_hangs (shared->context);
+  return hung || cf_gpu_hangs (shared->device);
 }
 
 /* Notes the result of a wait for `number`. */
@@ -186,14 +161,14 @@ wait_on (GstCfSharedStream *shared, CfStream *stream, guint64 deadline_ns, const
   CfCode code;
 
   if (hangs (shared))
-    return fail_hung (shared->context, status);
+    return cf_fail_hung (shared->device, status);
   g_mutex_lock (&shared->lock);
   number = shared->queued;
   cut = shared->cut;
   if (shared->first > shared->done)
     deadline_ns = MAX (deadline_ns, GST_CF_FIRST_DEADLINE_NS);
   g_mutex_unlock (&shared->lock);
-  if (cut && hurry && g_atomic_int_get (hurry) && must_keep (shared->context))
+  if (cut && hurry && g_atomic_int_get (hurry) && cf_gpu_may_hang (shared->device))
     return cf_fail (status, CF_CANCELLED, "the GPU did not finish a frame before a flush or stop ended the wait");
   code = cf_stream_wait (stream, deadline_ns, hurry, status);
   note (shared, number, code);
@@ -209,7 +184,7 @@ wait_for (GstCfSharedStream *shared, guint64 number, const gint *hurry, CfStatus
   if (is_done (shared, number))
     return CF_OK;
   if (hangs (shared))
-    return fail_hung (shared->context, status);
+    return cf_fail_hung (shared->device, status);
   if (cf_gpu_lost ())
     return cf_fail_lost (status);
   if (!gst_cf_cuda_push (shared->context))
@@ -274,7 +249,7 @@ hold_unref (Hold *hold)
     return;
   /* The wait is over at once, except where a frame was dropped on its way. A buffer that a hung GPU may
    * read is never given back; where another wait was cut short, this one is, too. */
-  hurry = must_keep (hold->shared->context);
+  hurry = cf_gpu_may_hang (hold->shared->device);
   if (wait_for (hold->shared, hold->number, &hurry, &status) == CF_OK || status.code == CF_GPU_LOST)
     gst_buffer_unref (hold->buffer);
   else
@@ -418,10 +393,10 @@ CfCode
 gst_cf_chain_close (GstCfChain *chain)
 {
   CfStatus status = { 0 };
-  CfCode code = device_hangs (chain->device) ? cf_fail_hung (chain->device, &status) : CF_OK;
+  CfCode code = chain->device >= 0 && cf_gpu_hangs (chain->device) ? cf_fail_hung (chain->device, &status) : CF_OK;
 
   if (chain->shared) {
-    code = hangs (chain->shared) ? fail_hung (chain->shared->context, &status) : gst_cf_chain_settle (chain, &status);
+    code = hangs (chain->shared) ? cf_fail_hung (chain->shared->device, &status) : gst_cf_chain_settle (chain, &status);
     if (code != CF_OK)
       GST_WARNING_OBJECT (chain->element, "leaving a chain: %s", status.message);
     if (gst_cf_cuda_push (chain->shared->context)) {
@@ -463,7 +438,7 @@ gst_cf_chain_may_leave (const GstCfChain *chain)
 static gboolean
 may_free (GstMiniObject *memory)
 {
-  if (!must_keep (gst_cf_cuda_memory_context (GST_MEMORY_CAST (memory))))
+  if (!cf_gpu_may_hang (gst_cf_cuda_device (gst_cf_cuda_memory_context (GST_MEMORY_CAST (memory)))))
     return TRUE;
   gst_mini_object_ref (memory);
   return FALSE;
@@ -521,7 +496,7 @@ join (GstCfChain *chain, GstCfSharedStream *shared, GstBuffer *out, CfStatus *st
   CfStream *joined;
 
   if (shared && hangs (shared))
-    return fail_hung (shared->context, status);
+    return cf_fail_hung (shared->device, status);
   if (shared != chain->shared)
     code = gst_cf_chain_settle (chain, status);
   if (code == CF_OK && fence && fence->shared != shared)
@@ -665,8 +640,9 @@ gst_cf_chain_finish (const GstCfChain *chain, GstBuffer *buffer, CfStatus *statu
   GstObject *context = gst_cf_cuda_buffer_context (buffer);
   const Fence *fence = fence_of (buffer);
 
-  if (context && gst_cf_gpu_hangs (context)) /* to read the memory is a copy on that GPU */
-    return fail_hung (context, status);
+  /* To read the memory is a copy on its GPU. */
+  if (context && cf_gpu_hangs (-1) && cf_gpu_hangs (gst_cf_cuda_device (context)))
+    return cf_fail_hung (gst_cf_cuda_device (context), status);
   /* Other elements may have read it since the fence was set. */
   return fence ? wait_for (fence->shared, queued (fence->shared), chain->flushing, status) : CF_OK;
 }

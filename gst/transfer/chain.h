@@ -47,9 +47,6 @@ G_BEGIN_DECLS
 #define GST_CF_DEADLINE_NS (2 * G_GUINT64_CONSTANT (1000000000))
 #define GST_CF_FIRST_DEADLINE_NS (10 * G_GUINT64_CONSTANT (1000000000))
 
-/* Returns whether the GPU of a context hangs (CfGpuState.hung); a wait that was cut short leaves that open. */
-gboolean gst_cf_gpu_hangs (GstObject *context);
-
 #define GST_CF_CHAIN_API (gst_cf_chain_api_get_type ())
 GType gst_cf_chain_api_get_type (void);
 

@@ -25,8 +25,8 @@ failed (const GstCfFrameRequest *r)
 static gboolean
 push (GstCfTransfer *t, CfStatus *status)
 {
-  if (gst_cf_gpu_hangs (t->context))
-    cf_fail_hung (gst_cf_cuda_device (t->context), status);
+  if (cf_gpu_hangs (t->device))
+    cf_fail_hung (t->device, status);
   else if (gst_cf_cuda_push (t->context))
     return TRUE;
   else if (cf_gpu_lost ())
@@ -479,6 +479,7 @@ gst_cf_transfer_open (GstCfTransfer *t, GstObject *context, GstCfChain *chain, g
 
   forget (t);
   t->context = gst_object_ref (context);
+  t->device = gst_cf_cuda_device (context);
   t->chain = chain;
   t->n_slots = slots;
   if (!push (t, status)) {
@@ -523,7 +524,7 @@ gst_cf_transfer_close (GstCfTransfer *t)
 {
   if (!t->context)
     return;
-  if (gst_cf_gpu_hangs (t->context)) {
+  if (cf_gpu_hangs (t->device)) {
     gst_cf_transfer_abandon (t);
     return;
   }

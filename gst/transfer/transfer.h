@@ -76,6 +76,7 @@ typedef struct {
 
 typedef struct {
   GstObject *context; /* NULL: not open */
+  gint device;        /* the context's */
   GstCfChain *chain;  /* the element's place in a chain */
   GstCfPlans plans;
   guint n_slots;

@@ -144,6 +144,26 @@ hung_devices (void)
   return devices;
 }
 
+static bool
+has (uint64_t devices, int number)
+{
+  return number < 0 ? devices != 0 : devices >> (number < 63 ? number : 63) & 1;
+}
+
+bool
+cf_gpu_hangs (int number)
+{
+  return has (hung_devices ().hung, number);
+}
+
+bool
+cf_gpu_may_hang (int number)
+{
+  const Devices devices = hung_devices ();
+
+  return has (devices.hung | devices.doubt, number);
+}
+
 /* Returns which of the two the current context's GPU is in. */
 static Devices
 state_now (void)
