@@ -3,6 +3,7 @@
  *
  * gstcfbackend.c: filters frames on the GPU or on the CPU; failover when the GPU fails. */
 #include "gstcfbackend.h"
+#include "gstcfcaps.h"
 #include "gstcfcuda.h"
 #include "gstcfmemory.h"
 
@@ -26,6 +27,43 @@ static guint64
 now_ns (void)
 {
   return (guint64) g_get_monotonic_time () * 1000;
+}
+
+void
+gst_cf_backend_post_error (GstElement *element, const CfStatus *status, const gchar *what)
+{
+  GQuark domain = GST_RESOURCE_ERROR;
+  gint code = GST_RESOURCE_ERROR_FAILED;
+  gchar *text = g_strdup_printf ("%s: %s", what, status->message);
+
+  switch (status->code) {
+    case CF_BAD_VALUE:
+    case CF_UNSUPPORTED:
+      domain = GST_STREAM_ERROR;
+      code = GST_STREAM_ERROR_FORMAT;
+      break;
+    case CF_NO_MEMORY:
+      code = GST_RESOURCE_ERROR_NO_SPACE_LEFT;
+      break;
+    case CF_NO_GPU:
+      code = GST_RESOURCE_ERROR_NOT_FOUND;
+      break;
+    default:
+      break;
+  }
+  gst_element_message_full (element, GST_MESSAGE_ERROR, domain, code, text, NULL, __FILE__, GST_FUNCTION, __LINE__);
+}
+
+/* Returns the bytes of a frame's samples, without what is between rows. */
+static gsize
+video_bytes (CfFormat format, const GstVideoInfo *info)
+{
+  gsize bytes = 0;
+
+  for (guint p = 0; p < GST_VIDEO_INFO_N_PLANES (info); p++)
+    bytes += cf_plane_row_bytes (format, GST_VIDEO_INFO_WIDTH (info), (int) p) *
+        (gsize) cf_plane_rows (format, GST_VIDEO_INFO_HEIGHT (info), (int) p);
+  return bytes;
 }
 
 void
@@ -681,7 +719,7 @@ finish (GstCfBackend *b, GstCfPendingFrame *frame, gboolean drop)
     frame->refusal = finish_buffer (b, frame->in, &frame->request.status);
   if (frame->passes && !frame->refusal) {
     if (!drop)
-      gst_cf_stats_frame (&b->stats, GST_CF_PASSED, gst_cf_video_bytes (b->format, &b->info), time);
+      gst_cf_stats_frame (&b->stats, GST_CF_PASSED, video_bytes (b->format, &b->info), time);
     return GST_FLOW_OK;
   }
   if (!b->configured)
@@ -711,7 +749,7 @@ finish (GstCfBackend *b, GstCfPendingFrame *frame, gboolean drop)
   if (drop || !frame->out)
     return GST_FLOW_OK;
   time[GST_CF_TOTAL] = now_ns () - frame->start;
-  gst_cf_stats_frame (&b->stats, by, gst_cf_video_bytes (b->format, &b->info), time);
+  gst_cf_stats_frame (&b->stats, by, video_bytes (b->format, &b->info), time);
   return GST_FLOW_OK;
 }
 

@@ -129,14 +129,5 @@ void gst_cf_backend_set_flushing (GstCfBackend *b, gboolean flushing);
 /* Posts an element error "WHAT: MESSAGE" with the domain and code for the status. */
 void gst_cf_backend_post_error (GstElement *element, const CfStatus *status, const gchar *what);
 
-/* Returns the bytes of a frame's samples, without what is between rows. */
-gsize gst_cf_video_bytes (CfFormat format, const GstVideoInfo *info);
-/* Fills the video of caps and the modes of their frames (bits 1 << GstCfMode); a filter of whole frames treats all
- * frames as progressive. Returns FALSE with a status, and posts nothing, for caps that the library does not support. */
-gboolean gst_cf_video_from_info (const CfFilter *filter, const GstVideoInfo *info, CfVideo *video, guint *modes,
-    CfStatus *status);
-/* Returns how the video of caps writes colours, as its colorimetry says. */
-CfColors gst_cf_colors_from_info (const GstVideoInfo *info);
-
 G_END_DECLS
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * gstcfcaps.c: the caps of the elements' pads. */
+ * gstcfcaps.c: the caps of the elements' pads, and the video that they name. */
 #include "gstcfcaps.h"
 #include "gstcfcuda.h"
-#include "cf.h"
+
+#include <string.h>
 
 static void
 add_structure (GstCaps *caps, gboolean cuda)
@@ -114,4 +115,61 @@ gst_cf_caps_transform (GstCaps *caps, gboolean cuda, gboolean prefer_cuda)
   gst_caps_unref (taken);
   gst_caps_unref (all);
   return out;
+}
+
+/* ---- the video of caps --------------------------------------------------- */
+
+gboolean
+gst_cf_video_from_info (const CfFilter *filter, const GstVideoInfo *info, CfVideo *video, guint *modes,
+    CfStatus *status)
+{
+  const gchar *name = gst_video_format_to_string (GST_VIDEO_INFO_FORMAT (info));
+  const gchar *interlacing = gst_video_interlace_mode_to_string (GST_VIDEO_INFO_INTERLACE_MODE (info));
+
+  memset (video, 0, sizeof *video);
+  video->format = cf_format_from_name (name);
+  video->width = GST_VIDEO_INFO_WIDTH (info);
+  video->height = GST_VIDEO_INFO_HEIGHT (info);
+  switch (GST_VIDEO_INFO_INTERLACE_MODE (info)) {
+    case GST_VIDEO_INTERLACE_MODE_PROGRESSIVE:
+      *modes = 1u << GST_CF_PROGRESSIVE;
+      break;
+    case GST_VIDEO_INTERLACE_MODE_INTERLEAVED:
+      *modes = 1u << GST_CF_INTERLACED;
+      video->interlaced = true;
+      break;
+    case GST_VIDEO_INTERLACE_MODE_MIXED:
+      *modes = 1u << GST_CF_PROGRESSIVE | 1u << GST_CF_INTERLACED;
+      break;
+    default:
+      cf_fail (status, CF_UNSUPPORTED, "interlace-mode %s is not handled; progressive, interleaved and mixed are",
+          interlacing);
+      return FALSE;
+  }
+  if (video->format == CF_FORMAT_NONE) {
+    cf_fail (status, CF_UNSUPPORTED, "the pixel format %s is not handled", name);
+    return FALSE;
+  }
+  if (cf_filter_info (filter)->whole_frames) {
+    *modes = 1u << GST_CF_PROGRESSIVE;
+    video->interlaced = false;
+  }
+  return TRUE;
+}
+
+CfColors
+gst_cf_colors_from_info (const GstVideoInfo *info)
+{
+  const GstVideoColorimetry *c = &info->colorimetry;
+  CfColors colors = { 0 };
+  gdouble kr, kb;
+
+  if (gst_video_color_matrix_get_Kr_Kb (c->matrix, &kr, &kb)) {
+    colors.kr = (int) (10000 * kr + 0.5);
+    colors.kb = (int) (10000 * kb + 0.5);
+  }
+  /* Where the range is not known, that of videoconvert, which is the usual one. */
+  colors.limited = c->range == GST_VIDEO_COLOR_RANGE_16_235 ||
+      (c->range == GST_VIDEO_COLOR_RANGE_UNKNOWN && GST_VIDEO_INFO_IS_YUV (info));
+  return colors;
 }

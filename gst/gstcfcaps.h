@@ -6,7 +6,9 @@
 #ifndef GST_CF_CAPS_H
 #define GST_CF_CAPS_H
 
-#include <gst/gst.h>
+#include "gstcfplans.h"
+
+#include <gst/video/video.h>
 
 G_BEGIN_DECLS
 
@@ -23,6 +25,13 @@ gboolean gst_cf_caps_is_cuda (const GstCaps *caps);
  * for system memory, too, and CUDA memory first; otherwise offers CUDA memory only for CUDA memory, after system
  * memory. */
 GstCaps *gst_cf_caps_transform (GstCaps *caps, gboolean cuda, gboolean prefer_cuda);
+
+/* Fills the video of caps and the modes of their frames (bits 1 << GstCfMode); a filter of whole frames treats all
+ * frames as progressive. Returns FALSE with a status, and posts nothing, for caps that the library does not support. */
+gboolean gst_cf_video_from_info (const CfFilter *filter, const GstVideoInfo *info, CfVideo *video, guint *modes,
+    CfStatus *status);
+/* Returns how the video of caps writes colours, as its colorimetry says. */
+CfColors gst_cf_colors_from_info (const GstVideoInfo *info);
 
 G_END_DECLS
 #endif

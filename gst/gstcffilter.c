@@ -1,26 +1,1344 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * gstcffilter.c: the base class: start and stop, messages, events, new parameters. */
-#include "gstcffilter-private.h"
+ * gstcffilter.c: the base class: properties, frames, caps and allocation, start and stop, messages, events.
+ *
+ * Threads. The object lock guards the properties. For each frame, the streaming thread works with one snapshot of them,
+ * which the backend owns. With frames-in-flight > 1 the output thread finishes and pushes the frames (gstcfoutput.h).
+ * The streaming thread handles serialized events, serialized queries, new parameters and new caps only while no frame
+ * is pending. Other threads read `context` under the object lock. The streaming thread, start, stop, and set_context
+ * (only while it is NULL) change it. */
+#include "gstcffilter.h"
+#include "gstcfbackend.h"
 #include "gstcfcaps.h"
 #include "gstcfcuda.h"
 #include "gstcfdevicename.h"
 #include "gstcfdevices.h"
 #include "gstcfmemory.h"
+#include "gstcfoutput.h"
+#include "gstcfparams.h"
+
+#include <string.h>
 
 #define GST_CAT_DEFAULT gst_cf_filter_debug
 
 GST_DEBUG_CATEGORY (gst_cf_filter_debug);
 
+typedef enum { GST_CF_BACKEND_AUTO, GST_CF_BACKEND_CUDA, GST_CF_BACKEND_CPU } GstCfBackendKind;
+typedef enum { GST_CF_ON_GPU_ERROR_FALLBACK, GST_CF_ON_GPU_ERROR_ERROR } GstCfOnGpuError;
+
+typedef struct {
+  /* properties */
+  GstCfBackendKind wanted_backend, active_backend;
+  gint device;
+  gchar *device_name; /* NULL: `device` counts */
+  GstCfOnGpuError on_gpu_error;
+  gint frames_in_flight;
+  CfCommon common;
+  gpointer params;
+  GstCfRoi *roi; /* with the properties for regions, and `enabled` */
+  /* serial: counts the changes of common, params, started and the caps, against which a new value is checked; seen: the
+   * serial of the last snapshot */
+  guint serial, seen;
+  gint insisted;    /* the resolved cuda-device: a number; -1: any; -2: not resolved yet */
+  gboolean started; /* invalid values are rejected at once */
+  gboolean has_gpu; /* a GPU was opened at the start, so the caps include CUDA memory */
+  gboolean have_video;
+  CfVideo video;
+  CfArea *area;         /* of the frame whose output buffer is being prepared; NULL: all of it */
+  gboolean same_memory; /* on both pads, so an input buffer can be pushed as output */
+
+  GstCaps *refused_caps;                          /* the error for these input caps was posted, */
+  guint refused_serial;                           /* with the parameters of this serial */
+  gchar advice[sizeof ((CfStatus *) 0)->message]; /* the last advice on accepted values; object lock */
+  GThread *animating;                             /* atomic: the thread in which GstController sets properties */
+  gint64 animation_warned;                        /* time of the last warning about a value of an animation, us */
+
+  GstObject *context;
+  GstCfBackend backend;
+  GstBufferPool *pool;     /* of output buffers, as long as it is this element's own; under the object lock */
+  GstAllocator *allocator; /* host memory, pinned where there is a GPU */
+  gint reset;              /* atomic: reset the backend before the next frame */
+  gint posted;             /* atomic: an error was posted since the start or the last flush */
+
+  /* a filter that looks at later frames (CfTraits.ahead); streaming thread */
+  GQueue held;             /* frames in the plans' history that wait for later ones, oldest first */
+  GstFlowReturn held_flow; /* of those that were pushed without a frame from upstream */
+
+  /* frames-in-flight > 1 */
+  GstCfOutput output;
+  guint slots;          /* the value of frames-in-flight at the start */
+  gboolean discont;     /* frames were dropped before the next one; streaming thread */
+  GstClockTime latency; /* the duration of slots - 1 frames and of those ahead; object lock */
+  guint64 pushed;       /* frames since start or flush, for QoS messages; object lock */
+} GstCfFilterPrivate;
+
 G_DEFINE_ABSTRACT_TYPE_WITH_CODE (GstCfFilter, gst_cf_filter, GST_TYPE_BASE_TRANSFORM,
     G_ADD_PRIVATE (GstCfFilter)
         GST_DEBUG_CATEGORY_INIT (gst_cf_filter_debug, "cffilter", 0, "base class of the CUDA filters"))
 
-GstCfFilterPrivate *
-gst_cf_filter_private (GstCfFilter *self)
+#define PRIV(self) ((GstCfFilterPrivate *) gst_cf_filter_get_instance_private (self))
+#define FILTER(self) (GST_CF_FILTER_GET_CLASS (self)->filter)
+
+GstObject *
+gst_cf_filter_context (GstCfFilter *self)
 {
-  return gst_cf_filter_get_instance_private (self);
+  return PRIV (self)->context;
+}
+
+GstCfRoi *
+gst_cf_filter_roi (GstCfFilter *self)
+{
+  return PRIV (self)->roi;
+}
+
+enum {
+  PROP_0,
+  PROP_BACKEND,
+  PROP_ACTIVE_BACKEND,
+  PROP_CUDA_DEVICE_ID,
+  PROP_CUDA_DEVICE,
+  PROP_ON_GPU_ERROR,
+  PROP_APPLY_TO,
+  PROP_FRAMES_IN_FLIGHT,
+  PROP_STATS,
+  PROP_ROI,                                         /* the first of those of gstcfroi.h */
+  PROP_FILTER = PROP_ROI + GST_CF_ROI_N_PROPERTIES, /* the first row of the parameter table */
+};
+
+/* ---- properties ----------------------------------------------------------- */
+
+static GType
+backend_type (void)
+{
+  static const GEnumValue values[] = {
+    { GST_CF_BACKEND_AUTO, "The GPU if there is one, otherwise the CPU", "auto" },
+    { GST_CF_BACKEND_CUDA, "The GPU; an error without one", "cuda" },
+    { GST_CF_BACKEND_CPU, "The CPU", "cpu" },
+    { 0, NULL, NULL },
+  };
+  static gsize type;
+
+  if (g_once_init_enter (&type))
+    g_once_init_leave (&type, gst_cf_register_enum ("GstCfBackend", values));
+  return type;
+}
+
+static GType
+on_gpu_error_type (void)
+{
+  static const GEnumValue values[] = {
+    { GST_CF_ON_GPU_ERROR_FALLBACK, "The CPU filters the frame", "fallback" },
+    { GST_CF_ON_GPU_ERROR_ERROR, "An element error ends the stream", "error" },
+    { 0, NULL, NULL },
+  };
+  static gsize type;
+
+  if (g_once_init_enter (&type))
+    g_once_init_leave (&type, gst_cf_register_enum ("GstCfOnGpuError", values));
+  return type;
+}
+
+static GType
+apply_to_type (void)
+{
+  static const GEnumValue values[] = {
+    { CF_APPLY_ALL, "All components", "all" },
+    { CF_APPLY_LUMA, "Luma; chroma is copied", "luma" },
+    { CF_APPLY_CHROMA, "Chroma; luma is copied", "chroma" },
+    { 0, NULL, NULL },
+  };
+  static gsize type;
+
+  if (g_once_init_enter (&type))
+    g_once_init_leave (&type, gst_cf_register_enum ("GstCfApplyTo", values));
+  return type;
+}
+
+/* Notifies of all other properties that changed together with row `row` (< 0: apply-to). */
+static void
+notify_others (GstCfFilter *self, gint row, gconstpointer before, gconstpointer after)
+{
+  const CfFilterInfo *info = cf_filter_info (FILTER (self));
+
+  for (guint i = 0; row >= 0 && i < info->n_params; i++)
+    if (i != (guint) row && !info->params[i].hidden && !gst_cf_param_is_equal (&info->params[i], before, after))
+      g_object_notify (G_OBJECT (self), info->params[i].name);
+}
+
+/* Sets row `row` in `params`, or apply-to (`row` < 0) in `common`. */
+static CfCode
+set_value (const CfFilter *filter, gint row, CfValue value, CfCommon *common, gpointer params, CfStatus *status)
+{
+  if (row >= 0)
+    return cf_params_set_value (filter, params, (guint) row, value, status);
+  common->apply_to = (CfApplyTo) value.number;
+  return CF_OK;
+}
+
+/* Sets a value and checks all parameters together; `video`: NULL before the caps are known. */
+static CfCode
+set_checked (const CfFilter *filter, gint row, CfValue value, const CfVideo *video, CfCommon *common, gpointer params,
+    CfStatus *status)
+{
+  CfCode code = set_value (filter, row, value, common, params, status);
+
+  return code == CF_OK ? cf_filter_check (filter, video, common, params, status) : code;
+}
+
+/* Sets a value that GstController computes: where it is refused (an even kernel-size), the next larger or smaller
+ * whole number. */
+static CfCode
+set_animated (const CfFilter *filter, gint row, CfValue value, const CfVideo *video, CfCommon *common, gpointer params,
+    CfStatus *status)
+{
+  const gboolean whole = row >= 0 && cf_filter_info (filter)->params[row].type == CF_TYPE_INT;
+  CfCode code = set_checked (filter, row, value, video, common, params, status);
+
+  for (gint step = 1; code != CF_OK && step >= -1 && whole; step -= 2) {
+    const CfValue near = { .number = value.number + step };
+    CfStatus near_status = { 0 };
+
+    code = set_checked (filter, row, near, video, common, params, &near_status);
+    if (code == CF_OK)
+      *status = near_status;
+  }
+  return code;
+}
+
+/* Posts why a value was refused; of the values of an animation at most one a second. */
+static void
+warn_refused (GstCfFilter *self, const CfStatus *status, gboolean animated)
+{
+  GstCfFilterPrivate *priv = PRIV (self);
+  gint64 now = g_get_monotonic_time ();
+
+  if (animated && priv->animation_warned && now - priv->animation_warned < G_USEC_PER_SEC)
+    return;
+  if (animated)
+    priv->animation_warned = now;
+  GST_ELEMENT_WARNING (self, LIBRARY, SETTINGS, ("%s; the previous value is kept", status->message), (NULL));
+}
+
+/* Posts the library's advice on accepted values, in the message of `status`, as a warning, unless it is the advice of
+ * the last call. */
+static void
+advise (GstCfFilter *self, const CfStatus *status)
+{
+  GstCfFilterPrivate *priv = PRIV (self);
+  gboolean is_new;
+
+  GST_OBJECT_LOCK (self);
+  is_new = strcmp (priv->advice, status->message) != 0;
+  g_strlcpy (priv->advice, status->message, sizeof priv->advice);
+  GST_OBJECT_UNLOCK (self);
+  if (is_new && status->message[0])
+    GST_ELEMENT_WARNING (self, LIBRARY, SETTINGS, ("%s", status->message), (NULL));
+}
+
+/* Changes row `row` of the table (< 0: apply-to) and checks all parameters together. Before the start every value is
+ * accepted, and start checks it; later an invalid value leaves the old one in place, with a warning on the bus. The
+ * object lock is not held during the check, because a row may name a file to be read. If another thread changes a
+ * property in the meantime, the change is repeated on the new values. */
+static void
+change (GstCfFilter *self, gint row, CfValue value)
+{
+  GstCfFilterPrivate *priv = PRIV (self);
+  const CfFilter *filter = FILTER (self);
+  gboolean animated = g_atomic_pointer_get (&priv->animating) == g_thread_self ();
+  gpointer params, old = NULL;
+  CfStatus status = { 0 };
+  gboolean current, started;
+  CfCode code;
+
+  do {
+    gboolean have_video;
+    CfCommon common;
+    CfVideo video;
+    guint serial;
+
+    GST_OBJECT_LOCK (self);
+    common = priv->common;
+    params = cf_params_new (filter, priv->params);
+    serial = priv->serial;
+    started = priv->started;
+    have_video = priv->have_video;
+    video = priv->video;
+    GST_OBJECT_UNLOCK (self);
+    code = params ? CF_OK : cf_fail (&status, CF_NO_MEMORY, "out of memory");
+    if (params && started)
+      code = (animated ? set_animated : set_checked) (filter, row, value, have_video ? &video : NULL, &common, params,
+          &status);
+    else if (params)
+      set_value (filter, row, value, &common, params, &status);
+    GST_OBJECT_LOCK (self);
+    current = serial == priv->serial;
+    if (current && code == CF_OK) {
+      old = priv->params;
+      priv->params = params;
+      priv->common = common;
+      priv->serial++;
+      params = cf_params_new (filter, params);
+    }
+    GST_OBJECT_UNLOCK (self);
+    if (old && params)
+      notify_others (self, row, old, params);
+    cf_params_free (filter, params);
+  } while (!current);
+  cf_params_free (filter, old);
+  if (code != CF_OK)
+    warn_refused (self, &status, animated);
+  else if (started)
+    advise (self, &status);
+}
+
+static void
+set_property (GObject *object, guint id, const GValue *value, GParamSpec *spec)
+{
+  GstCfFilter *self = GST_CF_FILTER (object);
+  GstCfFilterPrivate *priv = PRIV (self);
+  gboolean late = FALSE;
+
+  if (id == PROP_APPLY_TO) {
+    change (self, -1, (CfValue) { .number = g_value_get_enum (value) });
+    return;
+  }
+  if (id >= PROP_FILTER) {
+    change (self, (gint) (id - PROP_FILTER),
+        gst_cf_param_value (&cf_filter_info (FILTER (self))->params[id - PROP_FILTER], value));
+    return;
+  }
+  if (id >= PROP_ROI) {
+    gst_cf_roi_set_property (priv->roi, id - PROP_ROI, value);
+    return;
+  }
+  GST_OBJECT_LOCK (self);
+  switch (id) {
+    case PROP_BACKEND:
+      late = priv->started && (gint) priv->wanted_backend != g_value_get_enum (value);
+      priv->wanted_backend = (GstCfBackendKind) g_value_get_enum (value);
+      break;
+    case PROP_CUDA_DEVICE_ID:
+      late = priv->started && priv->device != g_value_get_int (value);
+      priv->device = g_value_get_int (value);
+      break;
+    case PROP_CUDA_DEVICE:
+      late = priv->started && g_strcmp0 (priv->device_name, g_value_get_string (value)) != 0;
+      g_free (priv->device_name);
+      priv->device_name = g_value_dup_string (value);
+      break;
+    case PROP_ON_GPU_ERROR:
+      late = priv->started && (gint) priv->on_gpu_error != g_value_get_enum (value);
+      priv->on_gpu_error = (GstCfOnGpuError) g_value_get_enum (value);
+      break;
+    case PROP_FRAMES_IN_FLIGHT:
+      late = priv->started && priv->frames_in_flight != g_value_get_int (value);
+      priv->frames_in_flight = g_value_get_int (value);
+      break;
+    default:
+      G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, spec);
+      break;
+  }
+  GST_OBJECT_UNLOCK (self);
+  if (late)
+    GST_ELEMENT_WARNING (self, LIBRARY, SETTINGS,
+        ("%s is read when the element starts: the new value takes effect after the READY state", spec->name), (NULL));
+}
+
+static void
+get_property (GObject *object, guint id, GValue *value, GParamSpec *spec)
+{
+  GstCfFilter *self = GST_CF_FILTER (object);
+  GstCfFilterPrivate *priv = PRIV (self);
+
+  if (id == PROP_STATS) {
+    g_value_take_boxed (value, gst_cf_stats_get (&priv->backend.stats));
+    return;
+  }
+  if (id >= PROP_ROI && id < PROP_FILTER) {
+    gst_cf_roi_get_property (priv->roi, id - PROP_ROI, value);
+    return;
+  }
+  GST_OBJECT_LOCK (self);
+  switch (id) {
+    case PROP_BACKEND:
+      g_value_set_enum (value, (gint) priv->wanted_backend);
+      break;
+    case PROP_ACTIVE_BACKEND:
+      g_value_set_enum (value, (gint) priv->active_backend);
+      break;
+    case PROP_CUDA_DEVICE_ID:
+      g_value_set_int (value, priv->device);
+      break;
+    case PROP_CUDA_DEVICE:
+      g_value_set_string (value, priv->device_name);
+      break;
+    case PROP_ON_GPU_ERROR:
+      g_value_set_enum (value, (gint) priv->on_gpu_error);
+      break;
+    case PROP_APPLY_TO:
+      g_value_set_enum (value, (gint) priv->common.apply_to);
+      break;
+    case PROP_FRAMES_IN_FLIGHT:
+      g_value_set_int (value, priv->frames_in_flight);
+      break;
+    default:
+      if (id >= PROP_FILTER)
+        gst_cf_param_get (&cf_filter_info (FILTER (self))->params[id - PROP_FILTER], priv->params, value);
+      else
+        G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, spec);
+      break;
+  }
+  GST_OBJECT_UNLOCK (self);
+}
+
+static void
+install_properties (GObjectClass *klass)
+{
+  const GParamFlags rw = G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS;
+  const GParamFlags ro = G_PARAM_READABLE | G_PARAM_STATIC_STRINGS;
+
+  klass->set_property = set_property;
+  klass->get_property = get_property;
+  g_object_class_install_property (klass, PROP_BACKEND,
+      g_param_spec_enum ("backend", "Backend", "Where frames are filtered", backend_type (), GST_CF_BACKEND_AUTO,
+          rw | GST_PARAM_MUTABLE_READY));
+  g_object_class_install_property (klass, PROP_ACTIVE_BACKEND,
+      g_param_spec_enum ("active-backend", "Active backend", "Where frames are filtered now (auto: not decided yet)",
+          backend_type (), GST_CF_BACKEND_AUTO, ro));
+  g_object_class_install_property (klass, PROP_CUDA_DEVICE_ID,
+      g_param_spec_int ("cuda-device-id", "CUDA device ID", "Number of the GPU to use (-1 = auto)", -1, G_MAXINT, -1,
+          rw | GST_PARAM_MUTABLE_READY));
+  g_object_class_install_property (klass, PROP_CUDA_DEVICE,
+      g_param_spec_string ("cuda-device", "CUDA device",
+          "GPU to use by another name than its number, instead of cuda-device-id: strongest, a UUID (GPU-...) or a PCI "
+          "address (0000:01:00.0); auto or least-used: none in particular",
+          NULL, rw | GST_PARAM_MUTABLE_READY));
+  g_object_class_install_property (klass, PROP_ON_GPU_ERROR,
+      g_param_spec_enum ("on-gpu-error", "On GPU error", "What happens to the stream when the GPU fails",
+          on_gpu_error_type (), GST_CF_ON_GPU_ERROR_FALLBACK, rw | GST_PARAM_MUTABLE_READY));
+  g_object_class_install_property (klass, PROP_APPLY_TO,
+      g_param_spec_enum ("apply-to", "Apply to", "The components to filter; others are copied (RGB: all only)",
+          apply_to_type (), CF_APPLY_ALL, rw | GST_PARAM_CONTROLLABLE | GST_PARAM_MUTABLE_PLAYING));
+  g_object_class_install_property (klass, PROP_FRAMES_IN_FLIGHT,
+      g_param_spec_int ("frames-in-flight", "Frames in flight",
+          "Frames processed at a time; upload, kernels and download of successive frames overlap "
+          "(1 = no overlap and no added latency)",
+          1, GST_CF_MAX_IN_FLIGHT, 1, rw | GST_PARAM_MUTABLE_READY));
+  g_object_class_install_property (klass, PROP_STATS,
+      g_param_spec_boxed ("stats", "Statistics",
+          "Since the start: frames, frames-gpu, frames-cpu, frames-fallback, frames-passed, bytes; mean, p50, p99 and "
+          "max in ns of upload, kernel, download and total; if the GPU has failed, gpu-error",
+          GST_TYPE_STRUCTURE, ro));
+  gst_cf_roi_install_properties (klass, PROP_ROI);
+}
+
+/* Installs a property for each row of the filter's parameter table. */
+static void
+install_params (GObjectClass *klass, const CfFilter *filter)
+{
+  const CfFilterInfo *info = cf_filter_info (filter);
+
+  /* GObject calls the functions of the class that installed a property. */
+  klass->set_property = set_property;
+  klass->get_property = get_property;
+  for (guint i = 0; i < info->n_params; i++)
+    if (!info->params[i].hidden)
+      g_object_class_install_property (klass, PROP_FILTER + i, gst_cf_param_spec (filter, &info->params[i]));
+}
+
+/* Returns the address of the row `name` in `params`. */
+static gconstpointer
+find_param (GstCfFilter *self, gconstpointer params, const gchar *name)
+{
+  const CfFilterInfo *info = cf_filter_info (FILTER (self));
+
+  for (guint i = 0; i < info->n_params; i++)
+    if (strcmp (info->params[i].name, name) == 0)
+      return G_STRUCT_MEMBER_P (params, info->params[i].offset);
+  g_return_val_if_reached (NULL);
+}
+
+gint
+gst_cf_filter_int_param (GstCfFilter *self, gconstpointer params, const gchar *name)
+{
+  const gint *value = find_param (self, params, name);
+
+  return value ? *value : 0;
+}
+
+const gchar *
+gst_cf_filter_text_param (GstCfFilter *self, gconstpointer params, const gchar *name)
+{
+  const gchar *const *value = find_param (self, params, name);
+
+  return value ? *value : NULL;
+}
+
+/* Returns a copy of the current parameters, to be freed by the caller; NULL where memory is out: `*common` stays then.
+ * The object lock is held. */
+static gpointer
+snapshot (GstCfFilter *self, CfCommon *common)
+{
+  GstCfFilterPrivate *priv = PRIV (self);
+
+  gpointer copy = cf_params_new (FILTER (self), priv->params);
+
+  if (copy) {
+    *common = priv->common;
+    priv->seen = priv->serial;
+  }
+  return copy;
+}
+
+static void
+set_active_backend (GstCfFilter *self, GstCfBackendKind backend)
+{
+  GstCfFilterPrivate *priv = PRIV (self);
+  gboolean changed;
+
+  GST_OBJECT_LOCK (self);
+  changed = priv->active_backend != backend;
+  priv->active_backend = backend;
+  GST_OBJECT_UNLOCK (self);
+  if (changed)
+    g_object_notify (G_OBJECT (self), "active-backend");
+}
+
+/* Updates active-backend from the backend. To be called after anything that may have changed the device in use. */
+static void
+update_active_backend (GstCfFilter *self)
+{
+  set_active_backend (self, PRIV (self)->backend.use_gpu ? GST_CF_BACKEND_CUDA : GST_CF_BACKEND_CPU);
+}
+
+/* ---- frames --------------------------------------------------------------- */
+
+/* Waits until no frame is pending. Called by the streaming thread, or with the stream lock held. */
+void
+gst_cf_filter_drain (GstCfFilter *self)
+{
+  gst_cf_output_drain (&PRIV (self)->output);
+}
+
+/* Has GstController set the properties for the frame that comes out next. Streaming thread. */
+static void
+animate (GstCfFilter *self, GstBuffer *next)
+{
+  const GstSegment *segment = &GST_BASE_TRANSFORM (self)->segment;
+  GstClockTime time = GST_CLOCK_TIME_NONE;
+
+  if (segment->format == GST_FORMAT_TIME)
+    time = gst_segment_to_stream_time (segment, GST_FORMAT_TIME, GST_BUFFER_TIMESTAMP (next));
+  if (!GST_CLOCK_TIME_IS_VALID (time))
+    return;
+  g_atomic_pointer_set (&PRIV (self)->animating, g_thread_self ());
+  gst_object_sync_values (GST_OBJECT (self), time);
+  g_atomic_pointer_set (&PRIV (self)->animating, NULL);
+}
+
+/* Makes the area of a frame: NULL for all of it. Without memory for an area, all of the frame is filtered. */
+static CfArea *
+area_of (GstCfFilter *self, GstBuffer *in)
+{
+  GstCfFilterPrivate *priv = PRIV (self);
+  GstCfBackend *b = &priv->backend;
+  const CfVideo video = gst_cf_backend_video (b, in);
+  CfStatus status = { 0 };
+  CfArea *area = gst_cf_roi_area (priv->roi, in, &GST_BASE_TRANSFORM (self)->segment, &b->info, &video, &b->traits,
+      &status);
+
+  if (!area && status.code != CF_OK)
+    GST_WARNING_OBJECT (self, "the whole frame is filtered: %s", status.message);
+  if (area && cf_area_info (area).whole)
+    g_clear_pointer (&area, cf_area_unref);
+  return area;
+}
+
+/* Decides what is filtered of a frame, and where to. Returns the input as the output where the frame passes, or where a
+ * part of it is filtered in place. The passthrough mode of the base class is not used: it releases the pool of output
+ * buffers and needs a renegotiation to get one again. */
+static GstFlowReturn
+prepare_output_buffer (GstBaseTransform *trans, GstBuffer *in, GstBuffer **out)
+{
+  GstCfFilter *self = GST_CF_FILTER (trans);
+  GstCfFilterPrivate *priv = PRIV (self);
+  GstCfBackend *b = &priv->backend;
+  gboolean passes = gst_cf_backend_is_identity (b) || !gst_cf_roi_is_enabled (priv->roi);
+
+  g_clear_pointer (&priv->area, cf_area_unref);
+  if (passes && priv->same_memory && gst_cf_backend_may_pass (b, in)) {
+    gst_cf_roi_see (priv->roi, in, &trans->segment, &b->info);
+    *out = in;
+    return GST_FLOW_OK;
+  }
+  if (b->configured && gst_cf_roi_is_used (priv->roi))
+    priv->area = area_of (self, in);
+  passes = priv->area && cf_area_info (priv->area).empty && !gst_cf_backend_needs_all (b);
+  if (passes && priv->same_memory && gst_cf_backend_may_pass (b, in)) {
+    g_clear_pointer (&priv->area, cf_area_unref);
+    *out = in;
+    return GST_FLOW_OK;
+  }
+  if (priv->area && priv->same_memory && gst_cf_backend_is_in_place (b, in, priv->area)) {
+    *out = in;
+    return GST_FLOW_OK;
+  }
+  return GST_BASE_TRANSFORM_CLASS (gst_cf_filter_parent_class)->prepare_output_buffer (trans, in, out);
+}
+
+/* Submits a frame in a slot, after a reset of the backend where one is due. Returns FALSE if the frame must be finished
+ * before the next one is submitted. */
+static gboolean
+submit (GstCfFilter *self, GstCfPendingFrame *frame, guint slot, GstBuffer *in, GstBuffer *out)
+{
+  GstCfFilterPrivate *priv = PRIV (self);
+  gboolean flushed = g_atomic_int_compare_and_exchange (&priv->reset, TRUE, FALSE);
+  CfArea *area = g_steal_pointer (&priv->area);
+
+  if (flushed || ((in != out || area) && gst_cf_backend_needs_reset (&priv->backend))) {
+    gst_cf_filter_drain (self);
+    gst_cf_backend_reset (&priv->backend);
+  }
+  return gst_cf_backend_submit (&priv->backend, frame, slot, in, out, area);
+}
+
+static GstFlowReturn
+finish (GstCfFilter *self, GstCfPendingFrame *frame, gboolean drop)
+{
+  GstCfFilterClass *klass = GST_CF_FILTER_GET_CLASS (self);
+  GstCfFilterPrivate *priv = PRIV (self);
+  GstFlowReturn flow = gst_cf_backend_finish (&priv->backend, frame, drop);
+
+  /* New parameters are applied only while no frame is pending, so these are the frame's. */
+  if (flow == GST_FLOW_OK && !drop && frame->out && klass->regions &&
+      !klass->regions (self, frame->out, &priv->backend.info,
+          !frame->passes && priv->backend.traits.has_regions ? &priv->backend.regions : NULL, priv->backend.params))
+    flow = GST_FLOW_ERROR;
+  update_active_backend (self);
+  return flow;
+}
+
+/* frames-in-flight=1, or pull mode: filters one frame, which the base class pushes. */
+static GstFlowReturn
+transform (GstBaseTransform *trans, GstBuffer *in, GstBuffer *out)
+{
+  GstCfFilter *self = GST_CF_FILTER (trans);
+  GstCfPendingFrame frame;
+
+  submit (self, &frame, 0, in, out);
+  return finish (self, &frame, FALSE);
+}
+
+/* ---- frames-in-flight > 1 ----------------------------------------------- */
+
+/* Called by the output thread. */
+static GstFlowReturn
+finish_pending (gpointer user, GstCfPendingFrame *frame, gboolean drop)
+{
+  GstFlowReturn flow = finish (user, frame, drop);
+
+  if (frame->in != frame->out)
+    gst_buffer_unref (frame->in);
+  return flow;
+}
+
+/* Called by the output thread. Does what the base class does when it pushes a frame. */
+static GstFlowReturn
+push_finished (gpointer user, GstBuffer *out)
+{
+  GstBaseTransform *trans = GST_BASE_TRANSFORM (user);
+  GstClockTime end = GST_BUFFER_PTS (out);
+
+  if (GST_CLOCK_TIME_IS_VALID (end) && GST_BUFFER_DURATION_IS_VALID (out))
+    end += GST_BUFFER_DURATION (out);
+  GST_OBJECT_LOCK (user);
+  PRIV (user)->pushed++;
+  GST_OBJECT_UNLOCK (user);
+  if (GST_CLOCK_TIME_IS_VALID (end) && trans->segment.format == GST_FORMAT_TIME)
+    trans->segment.position = end;
+  return gst_pad_push (GST_BASE_TRANSFORM_SRC_PAD (trans), out);
+}
+
+/* Returns the flow of earlier frames for upstream, and forgets it. Streaming thread. */
+static GstFlowReturn
+take_flow (GstCfFilter *self)
+{
+  GstCfFilterPrivate *priv = PRIV (self);
+  GstFlowReturn flow = priv->slots > 1 ? gst_cf_output_take_flow (&priv->output) : GST_FLOW_OK;
+
+  if (flow == GST_FLOW_OK)
+    flow = priv->held_flow;
+  priv->held_flow = GST_FLOW_OK;
+  return flow;
+}
+
+/* Drops a frame; takes it. Its regions count: the detector may have looked at no other one. */
+static void
+drop_frame (GstCfFilter *self, GstBuffer *in)
+{
+  GstCfFilterPrivate *priv = PRIV (self);
+
+  gst_cf_roi_sync (priv->roi);
+  gst_cf_roi_see (priv->roi, in, &GST_BASE_TRANSFORM (self)->segment, &priv->backend.info);
+  gst_buffer_unref (in);
+  priv->discont = TRUE;
+}
+
+/* Returns the flow of an earlier frame instead, if downstream did not accept it. */
+static GstFlowReturn
+submit_input_buffer (GstBaseTransform *trans, gboolean is_discont, GstBuffer *in)
+{
+  GstCfFilter *self = GST_CF_FILTER (trans);
+  GstFlowReturn flow = take_flow (self);
+
+  /* Between the activation of the pad and that of the base class, the latter still believes in the caps of the stream
+   * before. */
+  if (!gst_pad_has_current_caps (GST_BASE_TRANSFORM_SINK_PAD (trans))) {
+    gst_buffer_unref (in);
+    return GST_FLOW_NOT_NEGOTIATED;
+  }
+  if (flow != GST_FLOW_OK) {
+    drop_frame (self, in);
+    return flow;
+  }
+  gst_buffer_ref (in);
+  flow = GST_BASE_TRANSFORM_CLASS (gst_cf_filter_parent_class)->submit_input_buffer (trans, is_discont, in);
+  if (flow == GST_BASE_TRANSFORM_FLOW_DROPPED) /* it is late (QoS) */
+    drop_frame (self, in);
+  else
+    gst_buffer_unref (in);
+  return flow;
+}
+
+/* Sets DISCONT on the first frame after dropped ones, as the base class does when it pushes. */
+static GstBuffer *
+mark_discont (GstCfFilterPrivate *priv, GstBuffer *out)
+{
+  if (priv->discont && !GST_BUFFER_IS_DISCONT (out)) {
+    out = gst_buffer_make_writable (out);
+    GST_BUFFER_FLAG_SET (out, GST_BUFFER_FLAG_DISCONT);
+  }
+  priv->discont = FALSE;
+  return out;
+}
+
+/* Submits a frame to the output thread; takes `in`. The regions of a frame are in the plan until the next frame, so
+ * frames with regions do not overlap. */
+static GstFlowReturn
+submit_frame (GstCfFilter *self, GstBuffer *in)
+{
+  GstBaseTransform *trans = GST_BASE_TRANSFORM (self);
+  GstCfFilterPrivate *priv = PRIV (self);
+  GstBuffer *out = NULL;
+  GstFlowReturn flow;
+  GstCfPendingFrame *frame;
+  gboolean passes, more;
+  guint slot;
+
+  frame = gst_cf_output_begin (&priv->output, priv->backend.traits.has_regions ? 1 : priv->slots, &slot);
+  if (!frame) {
+    drop_frame (self, in);
+    return gst_cf_output_take_flow (&priv->output);
+  }
+  flow = GST_BASE_TRANSFORM_GET_CLASS (self)->prepare_output_buffer (trans, in, &out);
+  if (flow != GST_FLOW_OK || !out) {
+    gst_buffer_unref (in);
+    return flow;
+  }
+  passes = in == out;
+  out = mark_discont (priv, out);
+  more = submit (self, frame, slot, passes ? out : in, out);
+  gst_cf_output_add (&priv->output);
+  if (!more)
+    gst_cf_filter_drain (self);
+  return GST_FLOW_OK;
+}
+
+/* Returns whether the output thread finishes frames. */
+static gboolean
+overlaps (GstCfFilter *self)
+{
+  return PRIV (self)->slots > 1 && GST_PAD_MODE (GST_BASE_TRANSFORM_SRC_PAD (self)) != GST_PAD_MODE_PULL;
+}
+
+/* Filters the queued frame into `*out`, or submits it. */
+static GstFlowReturn
+filter_queued (GstBaseTransform *trans, GstBuffer **out)
+{
+  *out = NULL;
+  return overlaps (GST_CF_FILTER (trans))
+      ? submit_frame (GST_CF_FILTER (trans), g_steal_pointer (&trans->queued_buf))
+      : GST_BASE_TRANSFORM_CLASS (gst_cf_filter_parent_class)->generate_output (trans, out);
+}
+
+/* ---- frames that wait for later ones ------------------------------------ */
+
+/* Has the plans take a frame into their history. */
+static GstFlowReturn
+take_frame (GstCfFilter *self, GstBuffer *in)
+{
+  GstCfFilterPrivate *priv = PRIV (self);
+  GstCfPendingFrame only, *frame = &only;
+  gboolean more;
+  guint slot;
+
+  g_clear_pointer (&priv->area, cf_area_unref);
+  if (!overlaps (self)) {
+    submit (self, frame, 0, in, NULL);
+    return finish (self, frame, FALSE);
+  }
+  frame = gst_cf_output_begin (&priv->output, priv->slots, &slot);
+  if (!frame)
+    return gst_cf_output_take_flow (&priv->output);
+  more = submit (self, frame, slot, gst_buffer_ref (in), NULL);
+  gst_cf_output_add (&priv->output);
+  if (!more)
+    gst_cf_filter_drain (self);
+  return GST_FLOW_OK;
+}
+
+/* Exchanges the queued frame, which is taken into the history, for the one that it is the last of the frames ahead of:
+ * none before there are as many. */
+static GstFlowReturn
+exchange_queued (GstBaseTransform *trans)
+{
+  GstCfFilterPrivate *priv = PRIV (GST_CF_FILTER (trans));
+  GstBuffer *in = g_steal_pointer (&trans->queued_buf);
+  GstFlowReturn flow = take_frame (GST_CF_FILTER (trans), in);
+
+  if (flow != GST_FLOW_OK) {
+    drop_frame (GST_CF_FILTER (trans), in);
+    return flow;
+  }
+  g_queue_push_tail (&priv->held, in);
+  if (priv->held.length > (guint) priv->backend.traits.ahead)
+    trans->queued_buf = g_queue_pop_head (&priv->held);
+  return GST_FLOW_OK;
+}
+
+/* Filters and pushes the frames that wait for later ones, as at the end of the stream: the last one stands for those
+ * that do not come. The next frame begins a new history. Streaming thread. */
+static void
+finish_held (GstCfFilter *self)
+{
+  GstBaseTransform *trans = GST_BASE_TRANSFORM (self);
+  GstCfFilterPrivate *priv = PRIV (self);
+  GstBuffer *last = g_queue_peek_tail (&priv->held), *out = NULL;
+  GstFlowReturn flow = GST_FLOW_OK;
+  guint behind; /* frames taken after the oldest one */
+
+  if (!last)
+    return;
+  gst_buffer_ref (last);
+  for (behind = priv->held.length - 1; priv->held.length > 0 && flow == GST_FLOW_OK; behind--) {
+    for (; behind < (guint) priv->backend.traits.ahead && flow == GST_FLOW_OK; behind++)
+      flow = take_frame (self, last);
+    if (flow == GST_FLOW_OK) {
+      trans->queued_buf = g_queue_pop_head (&priv->held);
+      animate (self, trans->queued_buf);
+      gst_cf_roi_sync (priv->roi); /* `enabled`; parameters are those of the window */
+      flow = filter_queued (trans, &out);
+    }
+    if (out && flow == GST_FLOW_OK)
+      flow = push_finished (self, g_steal_pointer (&out));
+    gst_clear_buffer (&out);
+  }
+  while (!g_queue_is_empty (&priv->held))
+    drop_frame (self, g_queue_pop_head (&priv->held));
+  gst_buffer_unref (last);
+  priv->held_flow = flow;
+  g_atomic_int_set (&priv->reset, TRUE);
+}
+
+static GstFlowReturn
+generate_output (GstBaseTransform *trans, GstBuffer **out)
+{
+  GstFlowReturn flow = GST_FLOW_OK;
+
+  if (trans->queued_buf && PRIV (GST_CF_FILTER (trans))->backend.traits.ahead > 0)
+    flow = exchange_queued (trans);
+  *out = NULL;
+  return trans->queued_buf ? filter_queued (trans, out) : flow;
+}
+
+/* ---- negotiation -------------------------------------------------------- */
+
+/* Returns whether the pads of this element can negotiate CUDA memory. */
+static gboolean
+has_cuda (GstCfFilter *self)
+{
+  GstCfFilterPrivate *priv = PRIV (self);
+  GstObject *context = NULL;
+  GstCfBackendKind backend;
+  gboolean started, has;
+
+  GST_OBJECT_LOCK (self);
+  started = priv->started;
+  if (started && priv->has_gpu)
+    context = gst_object_ref (priv->context);
+  backend = priv->wanted_backend;
+  GST_OBJECT_UNLOCK (self);
+  if (!started)
+    return backend != GST_CF_BACKEND_CPU && gst_cf_cuda_available (NULL);
+  has = context && !cf_gpu_lost () && !cf_gpu_hangs (gst_cf_cuda_device (context));
+  gst_clear_object (&context);
+  return has;
+}
+
+/* Returns whether downstream's caps name CUDA memory. Elements that accept ANY caps or features may not support it, so
+ * they do not count. Without a peer the pad offers everything, because linking queries these caps. */
+static gboolean
+downstream_names_cuda (GstCfFilter *self)
+{
+  GstPad *pad = GST_BASE_TRANSFORM_SRC_PAD (self);
+  GstCaps *caps;
+  gboolean names;
+
+  if (!gst_pad_is_linked (pad))
+    return TRUE;
+  caps = gst_pad_peer_query_caps (pad, NULL);
+  names = caps && gst_cf_caps_name_cuda (caps);
+  gst_caps_replace (&caps, NULL);
+  return names;
+}
+
+static GstCaps *
+transform_caps (GstBaseTransform *trans, GstPadDirection direction, GstCaps *caps, GstCaps *filter)
+{
+  GstCfFilter *self = GST_CF_FILTER (trans);
+  gboolean cuda = has_cuda (self);
+  GstCaps *out, *filtered;
+
+  /* The sink pad accepts both memories and prefers CUDA memory. */
+  out = gst_cf_caps_transform (caps, cuda, direction == GST_PAD_SRC || (cuda && downstream_names_cuda (self)));
+  if (!filter)
+    return out;
+  filtered = gst_caps_intersect_full (filter, out, GST_CAPS_INTERSECT_FIRST);
+  gst_caps_unref (out);
+  return filtered;
+}
+
+/* Returns the caps of one pad, from those of the other pad's peer. The query of the base class asks that peer twice, so
+ * that the number of queries doubles with each element of a chain; and without a peer it offers memory that is not
+ * available. */
+static GstCaps *
+query_caps (GstCfFilter *self, GstPadDirection direction, GstCaps *filter)
+{
+  gboolean sink = direction == GST_PAD_SINK, cuda = has_cuda (self);
+  GstPad *other = sink ? GST_BASE_TRANSFORM_SRC_PAD (self) : GST_BASE_TRANSFORM_SINK_PAD (self);
+  GstCaps *all = gst_cf_caps_all (cuda);
+  GstCaps *wanted = filter ? gst_caps_intersect_full (filter, all, GST_CAPS_INTERSECT_FIRST) : gst_caps_ref (all);
+  GstCaps *other_wanted = gst_cf_caps_transform (wanted, cuda, TRUE);
+  GstCaps *peer, *caps, *result;
+
+  peer = gst_caps_is_empty (other_wanted) ? gst_caps_ref (other_wanted) : gst_pad_peer_query_caps (other, other_wanted);
+  caps = gst_cf_caps_transform (peer, cuda, sink || (cuda && downstream_names_cuda (self)));
+  result = filter ? gst_caps_intersect_full (wanted, caps, GST_CAPS_INTERSECT_FIRST) : gst_caps_ref (caps);
+  gst_caps_unref (caps);
+  gst_caps_unref (peer);
+  gst_caps_unref (other_wanted);
+  gst_caps_unref (wanted);
+  gst_caps_unref (all);
+  return result;
+}
+
+/* Adds the latency of pending and held frames to upstream's. */
+static gboolean
+query_latency (GstCfFilter *self, GstPadDirection direction, GstQuery *q)
+{
+  GstClockTime min, max, own;
+  gboolean live;
+
+  if (!GST_BASE_TRANSFORM_CLASS (gst_cf_filter_parent_class)->query (GST_BASE_TRANSFORM (self), direction, q))
+    return FALSE;
+  GST_OBJECT_LOCK (self);
+  own = PRIV (self)->latency;
+  GST_OBJECT_UNLOCK (self);
+  gst_query_parse_latency (q, &live, &min, &max);
+  gst_query_set_latency (q, live, min + own, GST_CLOCK_TIME_IS_VALID (max) ? max + own : max);
+  return TRUE;
+}
+
+/* Notes the latency with these parameters, and posts a message where it has changed. */
+static void
+update_latency (GstCfFilter *self)
+{
+  GstCfFilterPrivate *priv = PRIV (self);
+  const GstVideoInfo *info = &priv->backend.info;
+  const guint frames = priv->slots - 1 + (guint) priv->backend.traits.ahead;
+  gint n = GST_VIDEO_INFO_FPS_N (info), d = GST_VIDEO_INFO_FPS_D (info);
+  GstClockTime latency = n > 0 && d > 0 ? gst_util_uint64_scale (frames, (guint64) d * GST_SECOND, (guint64) n) : 0;
+  gboolean changed;
+
+  GST_OBJECT_LOCK (self);
+  changed = priv->latency != latency;
+  priv->latency = latency;
+  GST_OBJECT_UNLOCK (self);
+  if (changed)
+    gst_element_post_message (GST_ELEMENT (self), gst_message_new_latency (GST_OBJECT (self)));
+}
+
+static gboolean
+query (GstBaseTransform *trans, GstPadDirection direction, GstQuery *q)
+{
+  GstCfFilter *self = GST_CF_FILTER (trans);
+  GstCfFilterPrivate *priv = PRIV (self);
+
+  if (GST_QUERY_TYPE (q) == GST_QUERY_DRAIN && direction == GST_PAD_SINK) /* upstream wants its buffers back */
+    finish_held (self);
+  if (GST_QUERY_IS_SERIALIZED (q) && direction == GST_PAD_SINK)
+    gst_cf_filter_drain (self);
+  if (GST_QUERY_TYPE (q) == GST_QUERY_LATENCY)
+    return query_latency (self, direction, q);
+  if (GST_QUERY_TYPE (q) == GST_QUERY_CAPS) {
+    GstCaps *filter, *caps;
+
+    gst_query_parse_caps (q, &filter);
+    caps = query_caps (self, direction, filter);
+    gst_query_set_caps_result (q, caps);
+    gst_caps_unref (caps);
+    return TRUE;
+  }
+  if (GST_QUERY_TYPE (q) == GST_QUERY_CONTEXT) {
+    GstObject *context;
+    gboolean answered;
+
+    GST_OBJECT_LOCK (self);
+    context = priv->context ? gst_object_ref (priv->context) : NULL;
+    GST_OBJECT_UNLOCK (self);
+    answered = gst_cf_cuda_context_query (GST_ELEMENT (self), q, context);
+    if (context)
+      gst_object_unref (context);
+    if (answered)
+      return TRUE;
+  }
+  return GST_BASE_TRANSFORM_CLASS (gst_cf_filter_parent_class)->query (trans, direction, q);
+}
+
+/* The new peer may not support unfinished frames, so all pushed frames are finished first. */
+static gboolean
+src_event (GstBaseTransform *trans, GstEvent *event)
+{
+  CfStatus status = { 0 };
+
+  if (GST_EVENT_TYPE (event) == GST_EVENT_RECONFIGURE &&
+      gst_cf_chain_settle_all (&PRIV (GST_CF_FILTER (trans))->backend.chain, &status) != CF_OK)
+    GST_WARNING_OBJECT (trans, "%s", status.message);
+  return GST_BASE_TRANSFORM_CLASS (gst_cf_filter_parent_class)->src_event (trans, event);
+}
+
+static gboolean
+configure (GstCfFilter *self, GstCaps *in_caps, GstCaps *out_caps)
+{
+  GstCfFilterPrivate *priv = PRIV (self);
+  const CfFilter *filter = FILTER (self);
+  CfStatus status = { 0 };
+  GstVideoInfo info;
+  gpointer params;
+  CfCommon common;
+  CfVideo video;
+  guint modes;
+  CfCode code;
+  gboolean ok;
+
+  if (!gst_video_info_from_caps (&info, in_caps)) {
+    GST_ELEMENT_ERROR (self, STREAM, FORMAT, ("The caps are not those of raw video"),
+        ("%" GST_PTR_FORMAT, (void *) in_caps));
+    return FALSE;
+  }
+  if (!gst_cf_video_from_info (filter, &info, &video, &modes, &status)) {
+    gst_cf_backend_post_error (GST_ELEMENT (self), &status, "The caps are not supported");
+    return FALSE;
+  }
+  gst_cf_roi_resize (priv->roi, GST_VIDEO_INFO_WIDTH (&info), GST_VIDEO_INFO_HEIGHT (&info));
+  /* transform_caps lets the caps of the pads differ in their memory only. */
+  priv->same_memory = gst_cf_caps_is_cuda (in_caps) == gst_cf_caps_is_cuda (out_caps);
+  GST_OBJECT_LOCK (self);
+  priv->serial++;
+  priv->common.colors = gst_cf_colors_from_info (&info);
+  params = snapshot (self, &common);
+  code = params ? cf_filter_check (filter, &video, &common, params, &status)
+                : cf_fail (&status, CF_NO_MEMORY, "out of memory");
+  priv->video = video;
+  priv->have_video = code == CF_OK;
+  GST_OBJECT_UNLOCK (self);
+  if (code == CF_OK) {
+    advise (self, &status);
+    ok = gst_cf_backend_configure (&priv->backend, &info, &common, params);
+    update_latency (self);
+  } else {
+    GST_ELEMENT_ERROR (self, LIBRARY, SETTINGS, ("%s", status.message), (NULL));
+    ok = FALSE;
+  }
+  cf_params_free (filter, params);
+  return ok;
+}
+
+/* Refused caps arrive again with the next event or frame. Without a change of the parameters they are refused again
+ * without a further error: a stream must not go on after an error. */
+static gboolean
+set_caps (GstBaseTransform *trans, GstCaps *in_caps, GstCaps *out_caps)
+{
+  GstCfFilter *self = GST_CF_FILTER (trans);
+  GstCfFilterPrivate *priv = PRIV (self);
+  guint serial;
+  gboolean ok;
+
+  finish_held (self);
+  gst_cf_filter_drain (self);
+  GST_OBJECT_LOCK (self);
+  serial = priv->serial;
+  GST_OBJECT_UNLOCK (self);
+  if (priv->refused_caps && priv->refused_serial == serial && gst_caps_is_equal (priv->refused_caps, in_caps))
+    return FALSE;
+  ok = configure (self, in_caps, out_caps);
+  GST_OBJECT_LOCK (self);
+  priv->refused_serial = priv->serial;
+  GST_OBJECT_UNLOCK (self);
+  gst_caps_replace (&priv->refused_caps, ok ? NULL : in_caps);
+  update_active_backend (self);
+  return ok;
+}
+
+static gboolean
+get_unit_size (GstBaseTransform *trans, GstCaps *caps, gsize *size)
+{
+  GstVideoInfo info;
+
+  (void) trans;
+  if (!gst_video_info_from_caps (&info, caps))
+    return FALSE;
+  *size = GST_VIDEO_INFO_SIZE (&info);
+  return TRUE;
+}
+
+/* ---- allocation --------------------------------------------------------- */
+
+/* Makes and configures a pool of this plugin. `size` is the minimum size of a buffer on entry, and the pool's on
+ * return. Returns NULL on failure. */
+static GstBufferPool *
+make_pool (GstCfFilter *self, GstCaps *caps, gboolean meta, guint min, guint *size)
+{
+  GstCfFilterPrivate *priv = PRIV (self);
+  gboolean cuda = gst_cf_caps_is_cuda (caps);
+  GstObject *context = gst_cf_backend_context (&priv->backend);
+  GstStructure *config;
+  GstBufferPool *pool;
+  GstVideoInfo info;
+
+  if (!gst_video_info_from_caps (&info, caps))
+    return NULL;
+  if (cuda && context)
+    cf_gpu_settle_doubt (gst_cf_cuda_device (context));
+  if (cuda && (!context || cf_gpu_hangs (gst_cf_cuda_device (context))))
+    return NULL;
+  pool = cuda ? gst_cf_cuda_pool_new (context) : gst_cf_pool_new (priv->allocator);
+  config = gst_buffer_pool_get_config (pool);
+  /* CUDA memory is allocated by fill_pool. */
+  gst_buffer_pool_config_set_params (config, caps, (guint) MAX (*size, GST_VIDEO_INFO_SIZE (&info)), cuda ? 0 : min, 0);
+  if (meta)
+    gst_buffer_pool_config_add_option (config, GST_BUFFER_POOL_OPTION_VIDEO_META);
+  if (!gst_buffer_pool_set_config (pool, config)) {
+    GST_WARNING_OBJECT (self, "the pool rejected %" GST_PTR_FORMAT, (void *) caps);
+    gst_object_unref (pool);
+    return NULL;
+  }
+  /* The allocator of CUDA memory chooses the stride, so only the pool knows the size of a buffer. */
+  config = gst_buffer_pool_get_config (pool);
+  gst_buffer_pool_config_get_params (config, NULL, size, NULL, NULL);
+  gst_structure_free (config);
+  return pool;
+}
+
+static gboolean
+propose_allocation (GstBaseTransform *trans, GstQuery *decide_query, GstQuery *q)
+{
+  GstCfFilter *self = GST_CF_FILTER (trans);
+  GstCfFilterPrivate *priv = PRIV (self);
+  /* One buffer that upstream fills, and the input of each pending and held frame. */
+  const guint min = priv->slots + 1 + (guint) priv->backend.traits.ahead;
+  GstVideoInfo info;
+  gboolean need_pool;
+  GstCaps *caps;
+  guint size = 0;
+
+  /* Without `decide_query` the base class forwards the query downstream, as for an element in passthrough mode. */
+  if (decide_query &&
+      !GST_BASE_TRANSFORM_CLASS (gst_cf_filter_parent_class)->propose_allocation (trans, decide_query, q))
+    return FALSE;
+  gst_query_parse_allocation (q, &caps, &need_pool);
+  if (!caps)
+    return FALSE;
+  if (priv->backend.use_gpu) {
+    GstBufferPool *pool = need_pool ? make_pool (self, caps, TRUE, min, &size) : NULL;
+
+    if (pool) {
+      gst_query_add_allocation_pool (q, pool, size, min, 0);
+      gst_object_unref (pool);
+    }
+    if (!gst_cf_caps_is_cuda (caps))
+      gst_query_add_allocation_param (q, priv->allocator, NULL);
+  }
+  /* Upstream's own pool must have as many: one that has no more to give never pushes the frame that the held ones wait
+   * for. */
+  if (min > 2 && gst_query_get_n_allocation_pools (q) == 0 && gst_video_info_from_caps (&info, caps))
+    gst_query_add_allocation_pool (q, NULL, (guint) GST_VIDEO_INFO_SIZE (&info), min, 0);
+  gst_query_add_allocation_meta (q, GST_VIDEO_META_API_TYPE, NULL);
+  if (gst_cf_caps_is_cuda (caps) && priv->backend.use_gpu)
+    gst_query_add_allocation_meta (q, GST_CF_CHAIN_API, NULL);
+  return TRUE;
+}
+
+/* Configures the pool that downstream proposes. Returns FALSE if it does not accept a suitable configuration. */
+static gboolean
+configure_pool (GstCfFilter *self, GstBufferPool *pool, GstCaps *caps, gboolean meta, guint min, guint max, guint *size)
+{
+  GstStructure *config = gst_buffer_pool_get_config (pool);
+  gboolean ok;
+
+  gst_buffer_pool_config_set_params (config, caps, *size, min, max);
+  if (meta)
+    gst_buffer_pool_config_add_option (config, GST_BUFFER_POOL_OPTION_VIDEO_META);
+  ok = gst_buffer_pool_set_config (pool, config);
+  config = gst_buffer_pool_get_config (pool);
+  if (!ok && gst_buffer_pool_config_validate_params (config, caps, *size, min, max)) {
+    /* The pool changed the configuration to one that is acceptable as well. */
+    ok = gst_buffer_pool_set_config (pool, config);
+    config = gst_buffer_pool_get_config (pool);
+  }
+  if (ok)
+    gst_buffer_pool_config_get_params (config, NULL, size, NULL, NULL);
+  gst_structure_free (config);
+  if (!ok)
+    GST_INFO_OBJECT (self, "downstream's pool rejected its configuration; using another pool");
+  return ok;
+}
+
+/* Allocates `n` buffers of a pool in CUDA memory, each of which is then not freed while its GPU hangs: the pool's own
+ * start would allocate them without that. */
+static void
+fill_pool (GstBufferPool *pool, guint n)
+{
+  GstBuffer *buffers[GST_CF_MAX_IN_FLIGHT + 3];
+  guint i;
+
+  if (!gst_buffer_pool_set_active (pool, TRUE))
+    return;
+  for (i = 0; i < MIN (n, G_N_ELEMENTS (buffers)); i++) {
+    if (gst_buffer_pool_acquire_buffer (pool, &buffers[i], NULL) != GST_FLOW_OK)
+      break;
+    gst_cf_chain_guard (buffers[i]);
+  }
+  while (i > 0)
+    gst_buffer_unref (buffers[--i]);
+}
+
+/* Keeps this element's own pool of output buffers (NULL: there is none), for a flush. */
+static void
+keep_pool (GstCfFilter *self, GstBufferPool *pool)
+{
+  GstCfFilterPrivate *priv = PRIV (self);
+  GstBufferPool *old;
+
+  GST_OBJECT_LOCK (self);
+  old = priv->pool;
+  priv->pool = pool ? gst_object_ref (pool) : NULL;
+  GST_OBJECT_UNLOCK (self);
+  gst_clear_object (&old);
+}
+
+static gboolean
+decide_allocation (GstBaseTransform *trans, GstQuery *q)
+{
+  GstCfFilter *self = GST_CF_FILTER (trans);
+  GstCfFilterPrivate *priv = PRIV (self);
+  guint size = 0, min = 0, max = 0;
+  GstBufferPool *pool = NULL;
+  gboolean proposed, own, meta;
+  GstVideoInfo info;
+  GstCaps *caps;
+
+  gst_query_parse_allocation (q, &caps, NULL);
+  if (!caps || !gst_video_info_from_caps (&info, caps))
+    return FALSE;
+  meta = gst_query_find_allocation_meta (q, GST_VIDEO_META_API_TYPE, NULL);
+  gst_cf_chain_decide (&priv->backend.chain, q);
+  proposed = gst_query_get_n_allocation_pools (q) > 0;
+  if (proposed)
+    gst_query_parse_nth_allocation_pool (q, 0, &pool, &size, &min, &max);
+  size = (guint) MAX (size, GST_VIDEO_INFO_SIZE (&info));
+  if (pool &&
+      ((gst_cf_caps_is_cuda (caps) && !gst_cf_cuda_pool_is_on (pool, gst_cf_backend_context (&priv->backend))) ||
+          !configure_pool (self, pool, caps, meta, min, max, &size)))
+    gst_clear_object (&pool);
+  own = !pool;
+  if (own) {
+    /* All is allocated at the start, so that no frame waits for an allocation: the buffers that downstream keeps (a
+     * sink keeps its last frame), those of the pending frames, and the one that the output thread pushes. */
+    min = MAX (min, 1) + priv->slots + (priv->slots > 1 ? 1 : 0);
+    max = 0;
+    pool = make_pool (self, caps, meta, min, &size);
+    if (pool && gst_cf_caps_is_cuda (caps))
+      fill_pool (pool, min);
+  }
+  if (!pool) {
+    GST_ELEMENT_ERROR (self, RESOURCE, NO_SPACE_LEFT, ("Could not allocate output buffers"),
+        ("%" GST_PTR_FORMAT, (void *) caps));
+    return FALSE;
+  }
+  keep_pool (self, own ? pool : NULL);
+  if (proposed)
+    gst_query_set_nth_allocation_pool (q, 0, pool, size, min, max);
+  else
+    gst_query_add_allocation_pool (q, pool, size, min, max);
+  gst_object_unref (pool);
+  return TRUE;
+}
+
+/* Proposes to upstream all metas that downstream supports. */
+static gboolean
+filter_meta (GstBaseTransform *trans, GstQuery *q, GType api, const GstStructure *params)
+{
+  (void) trans;
+  (void) q;
+  (void) api;
+  (void) params;
+  return TRUE;
+}
+
+/* Adds a region of the input to the output, at its place in what mapping has cropped out of the frame: a filter behind
+ * this one would hide another place. What lies to the left of that or above is cut off. */
+static void
+move_region (GstBuffer *out, const GstVideoRegionOfInterestMeta *from, guint x, guint y)
+{
+  const guint left = MAX (from->x, x), top = MAX (from->y, y);
+  const guint64 right = MAX (left, (guint64) from->x + from->w), below = MAX (top, (guint64) from->y + from->h);
+  GstVideoRegionOfInterestMeta *to = gst_buffer_add_video_region_of_interest_meta_id (out, from->roi_type, left - x,
+      top - y, (guint) (right - left), (guint) (below - top));
+
+  to->id = from->id;
+  to->parent_id = from->parent_id;
+  for (const GList *l = from->params; l; l = l->next)
+    gst_video_region_of_interest_meta_add_param (to, gst_structure_copy (l->data));
+}
+
+/* Keeps every meta, because the frame keeps its size, except for a crop meta that mapping has applied; regions move
+ * with that. */
+static gboolean
+transform_meta (GstBaseTransform *trans, GstBuffer *out, GstMeta *meta, GstBuffer *in)
+{
+  const GstVideoInfo *info = &PRIV (GST_CF_FILTER (trans))->backend.info;
+  guint x, y;
+
+  if (!gst_cf_frame_crops (in, info))
+    return TRUE;
+  gst_cf_frame_origin (in, info, &x, &y);
+  if (meta->info->api == GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE && (x || y)) {
+    move_region (out, (const GstVideoRegionOfInterestMeta *) meta, x, y);
+    return FALSE;
+  }
+  return meta->info->api != GST_VIDEO_CROP_META_API_TYPE;
 }
 
 /* ---- start, stop, contexts ---------------------------------------------- */
@@ -209,7 +1527,7 @@ start (GstCfFilter *self)
   priv->serial++;
   GST_OBJECT_UNLOCK (self);
   gst_cf_roi_start (priv->roi);
-  gst_cf_filter_update_active_backend (self);
+  update_active_backend (self);
   return TRUE;
 }
 
@@ -260,12 +1578,6 @@ set_context (GstElement *element, GstContext *message)
 
 /* ---- before a frame ----------------------------------------------------- */
 
-void
-gst_cf_filter_drain (GstCfFilter *self)
-{
-  gst_cf_output_drain (&PRIV (self)->output);
-}
-
 /* Moves the element to the CUDA context of its input frames, unless the user insists on another GPU. In that case
  * frames are copied through system memory. */
 static void
@@ -280,7 +1592,7 @@ adopt_context (GstCfFilter *self, GstBuffer *buffer)
   device = wanted_device (self);
   if (device >= 0 && gst_cf_cuda_device (input_context) != device)
     return;
-  gst_cf_filter_finish_held (self);
+  finish_held (self);
   gst_cf_filter_drain (self);
   if (!gst_cf_backend_is_elsewhere (&priv->backend, input_context)) /* the GPU failed while a frame was pending */
     return;
@@ -298,37 +1610,22 @@ adopt_context (GstCfFilter *self, GstBuffer *buffer)
     gst_object_unref (old);
 }
 
-void
-gst_cf_filter_animate (GstCfFilter *self, GstBuffer *next)
-{
-  const GstSegment *segment = &GST_BASE_TRANSFORM (self)->segment;
-  GstClockTime time = GST_CLOCK_TIME_NONE;
-
-  if (segment->format == GST_FORMAT_TIME)
-    time = gst_segment_to_stream_time (segment, GST_FORMAT_TIME, GST_BUFFER_TIMESTAMP (next));
-  if (!GST_CLOCK_TIME_IS_VALID (time))
-    return;
-  g_atomic_pointer_set (&PRIV (self)->animating, g_thread_self ());
-  gst_object_sync_values (GST_OBJECT (self), time);
-  g_atomic_pointer_set (&PRIV (self)->animating, NULL);
-}
-
 /* Replaces `*params`, which may be NULL, by a snapshot of the properties where there are new values. Without memory the
  * old ones stay in force, and the next frame tries again. */
 static void
 take_params (GstCfFilter *self, CfCommon *common, gpointer *params)
 {
   GstCfFilterPrivate *priv = PRIV (self);
-  gpointer snapshot = NULL;
+  gpointer fresh = NULL;
 
   GST_OBJECT_LOCK (self);
   if (priv->seen != priv->serial)
-    snapshot = gst_cf_filter_snapshot (self, common);
+    fresh = snapshot (self, common);
   GST_OBJECT_UNLOCK (self);
-  if (!snapshot)
+  if (!fresh)
     return;
   cf_params_free (FILTER (self), *params);
-  *params = snapshot;
+  *params = fresh;
 }
 
 static void
@@ -340,13 +1637,13 @@ before_transform (GstBaseTransform *trans, GstBuffer *buffer)
   gpointer params = NULL;
   CfCommon common;
 
-  gst_cf_filter_animate (self, oldest ? oldest : buffer);
+  animate (self, oldest ? oldest : buffer);
   adopt_context (self, buffer);
   take_params (self, &common, &params);
   if (params && cf_filter_traits (FILTER (self), NULL, &common, params).kept != priv->backend.traits.kept)
-    gst_cf_filter_finish_held (self);
+    finish_held (self);
   if (oldest && g_queue_is_empty (&priv->held)) { /* the window has ended, so this frame is the next one */
-    gst_cf_filter_animate (self, buffer);
+    animate (self, buffer);
     take_params (self, &common, &params);
   }
   gst_cf_roi_sync (priv->roi);
@@ -354,7 +1651,7 @@ before_transform (GstBaseTransform *trans, GstBuffer *buffer)
     gst_cf_filter_drain (self);
     if (!gst_cf_backend_update (&priv->backend, &common, params))
       priv->backend.configured = FALSE; /* the error was posted; no frame is filtered with the old values */
-    gst_cf_filter_update_latency (self);
+    update_latency (self);
     cf_params_free (FILTER (self), params);
   }
 }
@@ -393,7 +1690,7 @@ static gboolean
 may_end (GstCfFilter *self)
 {
   GstCfFilterPrivate *priv = PRIV (self);
-  GstFlowReturn flow = gst_cf_filter_take_flow (self);
+  GstFlowReturn flow = take_flow (self);
 
   if (flow != GST_FLOW_NOT_LINKED && flow >= GST_FLOW_EOS)
     return TRUE;
@@ -472,7 +1769,7 @@ sink_event (GstBaseTransform *trans, GstEvent *event)
       break;
     default:
       if (ends_window (event))
-        gst_cf_filter_finish_held (self);
+        finish_held (self);
       if (GST_EVENT_IS_SERIALIZED (event))
         gst_cf_filter_drain (self);
       if (GST_EVENT_TYPE (event) == GST_EVENT_EOS && !may_end (self)) {
@@ -497,7 +1794,8 @@ constructed (GObject *object)
   priv->insisted = INSISTED_UNKNOWN;
   priv->frames_in_flight = 1;
   priv->slots = 1;
-  gst_cf_filter_init_frames (self);
+  g_queue_init (&priv->held);
+  gst_cf_output_init (&priv->output, finish_pending, push_finished, self);
   priv->params = cf_params_new (FILTER (self), NULL);
   priv->roi = gst_cf_roi_new (GST_ELEMENT (self));
   gst_cf_backend_init (&priv->backend, GST_ELEMENT (self), FILTER (self));
@@ -536,15 +1834,26 @@ gst_cf_filter_class_init (GstCfFilterClass *klass)
 
   object->constructed = constructed;
   object->finalize = finalize;
-  gst_cf_filter_install_properties (object);
+  install_properties (object);
   element->change_state = GST_DEBUG_FUNCPTR (change_state);
   element->set_context = GST_DEBUG_FUNCPTR (set_context);
   element->post_message = GST_DEBUG_FUNCPTR (post_message);
   gst_element_class_add_pad_template (element, gst_pad_template_new ("sink", GST_PAD_SINK, GST_PAD_ALWAYS, caps));
   gst_element_class_add_pad_template (element, gst_pad_template_new ("src", GST_PAD_SRC, GST_PAD_ALWAYS, caps));
   gst_caps_unref (caps);
-  gst_cf_filter_install_negotiation (trans);
-  gst_cf_filter_install_frames (trans);
+  trans->src_event = GST_DEBUG_FUNCPTR (src_event);
+  trans->query = GST_DEBUG_FUNCPTR (query);
+  trans->transform_caps = GST_DEBUG_FUNCPTR (transform_caps);
+  trans->set_caps = GST_DEBUG_FUNCPTR (set_caps);
+  trans->get_unit_size = GST_DEBUG_FUNCPTR (get_unit_size);
+  trans->propose_allocation = GST_DEBUG_FUNCPTR (propose_allocation);
+  trans->decide_allocation = GST_DEBUG_FUNCPTR (decide_allocation);
+  trans->filter_meta = GST_DEBUG_FUNCPTR (filter_meta);
+  trans->transform_meta = GST_DEBUG_FUNCPTR (transform_meta);
+  trans->prepare_output_buffer = GST_DEBUG_FUNCPTR (prepare_output_buffer);
+  trans->transform = GST_DEBUG_FUNCPTR (transform);
+  trans->submit_input_buffer = GST_DEBUG_FUNCPTR (submit_input_buffer);
+  trans->generate_output = GST_DEBUG_FUNCPTR (generate_output);
   trans->before_transform = GST_DEBUG_FUNCPTR (before_transform);
   trans->sink_event = GST_DEBUG_FUNCPTR (sink_event);
   gst_type_mark_as_plugin_api (GST_TYPE_CF_FILTER, 0);
@@ -557,5 +1866,5 @@ gst_cf_filter_class_setup (GstCfFilterClass *klass, const gchar *stem)
   g_return_if_fail (klass->filter != NULL);
   /* For applications that deal elements to GPUs, without a question to the driver. */
   gst_element_class_add_metadata (GST_ELEMENT_CLASS (klass), "cuda-archs", cf_gpu_state ().archs);
-  gst_cf_filter_install_params (G_OBJECT_CLASS (klass), klass->filter);
+  install_params (G_OBJECT_CLASS (klass), klass->filter);
 }

@@ -5,7 +5,7 @@
 #ifndef GST_CF_FILTER_H
 #define GST_CF_FILTER_H
 
-#include "gstcfbackend.h"
+#include "gstcfroi.h"
 
 #include <gst/base/gstbasetransform.h>
 
@@ -31,6 +31,13 @@ void gst_cf_filter_class_setup (GstCfFilterClass *klass, const gchar *stem);
 gint gst_cf_filter_int_param (GstCfFilter *self, gconstpointer params, const gchar *name);
 /* The same for a row of type string. */
 const gchar *gst_cf_filter_text_param (GstCfFilter *self, gconstpointer params, const gchar *name);
+
+/* Waits until no frame is pending. Called by the streaming thread, or with the stream lock held. */
+void gst_cf_filter_drain (GstCfFilter *self);
+
+/* For tests: the CUDA context in use (NULL: none), and what of each frame is filtered. */
+GstObject *gst_cf_filter_context (GstCfFilter *self);
+GstCfRoi *gst_cf_filter_roi (GstCfFilter *self);
 
 G_END_DECLS
 #endif

@@ -9,6 +9,7 @@
 #include "gstcfroi.h"
 #include "gstcfframe.h"
 #include "gstcfmask.h"
+#include "gstcfparams.h"
 
 #include <math.h>
 #include <stdio.h>

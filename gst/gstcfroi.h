@@ -24,8 +24,6 @@ typedef struct _GstCfRoi GstCfRoi;
 GstCfRoi *gst_cf_roi_new (GstElement *element);
 void gst_cf_roi_free (GstCfRoi *roi);
 
-/* Returns a new type of enum, which belongs to the plugin's interface (gstcffilter-props.c). */
-GType gst_cf_register_enum (const gchar *name, const GEnumValue *values);
 /* Installs the properties with the numbers from `first` on. */
 void gst_cf_roi_install_properties (GObjectClass *klass, guint first);
 /* Set and get the property with the number `first` + `i`. A value that is refused leaves the old one in place, with a

@@ -61,7 +61,6 @@
  */
 #include "gstcudamedian.h"
 #include "gstcfevents.h"
-#include "gstcffilter-private.h"
 
 GST_DEBUG_CATEGORY_STATIC (gst_cuda_median_debug);
 #define GST_CAT_DEFAULT gst_cuda_median_debug

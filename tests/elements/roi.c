@@ -6,7 +6,7 @@
  * and `enabled`. */
 #include "cf.h"
 #include "common.h"
-#include "gstcffilter-private.h"
+#include "gstcffilter.h"
 #include "gstcudaconvolve.h"
 
 #include <glib/gstdio.h>
@@ -45,7 +45,7 @@ open_fixture (Fixture *f)
 
   memset (f, 0, sizeof *f);
   f->element = new_convolve (NULL);
-  f->roi = gst_cf_filter_private (GST_CF_FILTER (f->element))->roi;
+  f->roi = gst_cf_filter_roi (GST_CF_FILTER (f->element));
   gst_video_info_set_format (&f->info, GST_VIDEO_FORMAT_GRAY8, WIDTH, HEIGHT);
   gst_segment_init (&f->segment, GST_FORMAT_TIME);
   f->video = (CfVideo) { CF_FORMAT_GRAY8, WIDTH, HEIGHT, false };

@@ -5,8 +5,9 @@
  * and what the GPU may still use is neither freed nor used again. */
 #include "onefilter.h"
 #include "gstcfcuda.h"
-#include "gstcffilter-private.h"
 #include "gstcudamedian.h"
+#include "transfer/chain.h"
+#include "transfer/linkslots.h"
 
 static gint n_pushed; /* atomic */
 
@@ -48,7 +49,7 @@ flushed (gboolean by_stop)
   fake_arm (-1, 0, false);
   start (&f, "auto", -1, 1);
   push_frames (&f, 1);
-  slots = gst_cf_link_slots_open (gst_cf_filter_private (GST_CF_FILTER (f.element))->context);
+  slots = gst_cf_link_slots_open (gst_cf_filter_context (GST_CF_FILTER (f.element)));
   for (int i = 0; i < GST_CF_LINK_SLOTS; i++)
     faults_check (gst_cf_link_slots_take (slots, &never, SECOND, &slot[i], &alone, &status) == CF_OK, "no slot");
   thread = push_waiting (&f, slots);
@@ -131,7 +132,7 @@ cut_short (gint in_flight, gboolean by_stop, gboolean hangs, gboolean in_cuda)
   if (in_cuda) {
     open_filter (&f, "auto", -1, in_flight);
     begin_stream (&f, "(memory:CUDAMemory)");
-    f.pool = open_pool (gst_cf_filter_private (GST_CF_FILTER (f.element))->context);
+    f.pool = open_pool (gst_cf_filter_context (GST_CF_FILTER (f.element)));
   } else {
     start (&f, "auto", -1, in_flight);
   }
@@ -207,7 +208,7 @@ cut_short_after (gboolean by_stop)
   gst_pad_set_query_function (f.sink, take_unfinished);
   gst_pad_set_chain_function (f.sink, keep);
   begin_stream (&f, "(memory:CUDAMemory)");
-  f.pool = open_pool (gst_cf_filter_private (GST_CF_FILTER (f.element))->context);
+  f.pool = open_pool (gst_cf_filter_context (GST_CF_FILTER (f.element)));
   push_frames (&f, 3);
   faults_check (stat_of (f.element, "frames-gpu") == 3, "frames not on the GPU");
   fake_wait_for_hurry ();
@@ -290,7 +291,7 @@ passing (gint in_flight, int error)
   gst_pad_link_full (out, f.sink, GST_PAD_LINK_CHECK_NOTHING);
   gst_element_set_state (second, GST_STATE_PLAYING);
   begin_stream (&f, "(memory:CUDAMemory)");
-  f.pool = open_pool (gst_cf_filter_private (GST_CF_FILTER (f.element))->context);
+  f.pool = open_pool (gst_cf_filter_context (GST_CF_FILTER (f.element)));
   push_frames (&f, 1);
   gst_pad_add_probe (in, GST_PAD_PROBE_TYPE_BUFFER, ask, &asked, NULL);
   push_frames (&f, 3);

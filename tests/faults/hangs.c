@@ -7,7 +7,7 @@
  * filters. */
 #include "onefilter.h"
 #include "gstcfcuda.h"
-#include "gstcffilter-private.h"
+#include "gstcffilter.h"
 
 static void
 check_gpu_error (Filter *f, const gchar *text)
@@ -359,7 +359,7 @@ adoption (void)
   pool = open_pool (context);
   for (int i = 0; i < 4; i++)
     faults_check (gst_pad_push (f.src, frame_from (&f, pool)) == GST_FLOW_OK, "the stream ends");
-  faults_check (gst_cf_filter_private (GST_CF_FILTER (f.element))->context == context && on_gpu (&f) == 4,
+  faults_check (gst_cf_filter_context (GST_CF_FILTER (f.element)) == context && on_gpu (&f) == 4,
       "the element does not move to the context of its input");
   faults_check (fake.contexts == 1, "the old context is kept");
   gst_buffer_pool_set_active (pool, FALSE);
@@ -384,7 +384,7 @@ memory_of_other (void)
   open_filter (&other, "auto", 1, 1);
   gst_pad_set_query_function (other.sink, accept_cuda);
   begin_stream (&other, "(memory:CUDAMemory)");
-  pool = open_pool (gst_cf_filter_private (GST_CF_FILTER (other.element))->context);
+  pool = open_pool (gst_cf_filter_context (GST_CF_FILTER (other.element)));
   faults_check (gst_pad_push (other.src, frame_from (&other, pool)) == GST_FLOW_OK, "the stream ends");
   start (&first, "auto", 0, 1);
   hang (&first);
@@ -417,7 +417,7 @@ memory_of_hung (void)
   open_filter (&f, "auto", -1, 1);
   gst_pad_set_query_function (f.sink, accept_cuda);
   begin_stream (&f, "(memory:CUDAMemory)");
-  context = gst_object_ref (gst_cf_filter_private (GST_CF_FILTER (f.element))->context);
+  context = gst_object_ref (gst_cf_filter_context (GST_CF_FILTER (f.element)));
   pool = open_pool (context);
   for (int i = 0; i < 4; i++) {
     fake_fail_next (FAKE_LAUNCH, 2, false);

@@ -5,7 +5,7 @@
  * or cuda-device, the rest is the value. What is accepted stays the value, and decides about a small frame,
  * most of which is as it was before; what is refused is said in one sentence, and leaves the value before. */
 #include "gstcfdevicename.h"
-#include "gstcffilter-private.h"
+#include "gstcffilter.h"
 #include "stream.h"
 
 #include <string.h>
@@ -54,7 +54,7 @@ check_device (const gchar *text)
 static CfArea *
 area_now (void)
 {
-  GstCfRoi *roi = gst_cf_filter_private (GST_CF_FILTER (element))->roi;
+  GstCfRoi *roi = gst_cf_filter_roi (GST_CF_FILTER (element));
   const CfVideo video = { CF_FORMAT_GRAY8, WIDTH, HEIGHT, false };
   const CfTraits traits = { .halo = 1, .halo_columns = 1 };
   GstBuffer *frame = gst_buffer_new ();
