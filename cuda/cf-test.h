@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * cf-test.h: the filter library as tests and benchmarks see it, besides cf.h. Nothing that users run includes it. */
+ * cf-test.h: the filter library as tests and benchmarks see it, besides cf.h. Nothing that users run calls it. */
 #ifndef CF_TEST_H
 #define CF_TEST_H
 

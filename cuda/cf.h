@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * cf.h: the filter library, as elements and tools see it. The only other header of
- * cuda/ that anything outside it includes is cf-test.h, for tests and benchmarks.
+ * cf.h: the filter library, as elements and tools see it. Outside cuda/, tests and benchmarks also include cf-test.h,
+ * and the fake GPU of tests/faults headers of core/.
  *
  * A CfContext stands for a backend: the CPU, or the CUDA context that is current. A CfFilter describes a filter: its
  * name, its table of parameters, its functions for each backend. A CfPlan filters frames of one size and format:
  * cf_plan_new chooses a variant and allocates everything, cf_plan_update takes new parameters between two frames, and
- * cf_plan_enqueue filters a frame, without allocating and, on CUDA, without waiting.
+ * cf_plan_enqueue filters a frame, without allocating and, on CUDA, without waiting (areas: see there).
  *
  * Errors. A function that can fail returns a CfCode (or NULL) and, where `status` is not
  * NULL, fills it with the code and a sentence for people. Nothing prints, nothing aborts.
@@ -339,9 +339,9 @@ typedef struct CfArea CfArea;
  * a rectangle, or inside the ellipse that the rectangle surrounds (a pixel's centre decides), and inside a polygon
  * (even-odd, its centre decides); and its sample of the mask. `invert`: 255 minus that.
  *
- * A sample in + (filtered - in) * strength / 255, rounded half up: `in` where the strength is 0, `filtered` at 255. The
- * strength of a sample of a subsampled component is the largest of its pixels, and those of the pixels on the lines of
- * the other field between them, if the frame is interlaced. */
+ * A sample becomes in + (filtered - in) * strength / 255, rounded half up: `in` at strength 0, `filtered` at 255. A
+ * sample of a subsampled component has the largest strength of its pixels; in an interlaced frame the pixels on the
+ * other field's lines between them count as well. */
 typedef struct {
   const CfRect *rect;
   unsigned n_rects;
@@ -350,7 +350,7 @@ typedef struct {
   unsigned n_polygons;
   const uint8_t *mask; /* NULL, or a row of `width` bytes for each row of the frame */
   bool invert;
-  const CfArea *base; /* NULL, or an area for the same video, of which polygons and mask count as well */
+  const CfArea *base; /* NULL, or an area for the same video, whose polygons and mask are added (not its rectangles) */
 } CfAreaSpec;
 
 /* Returns an area with one reference, for frames of `video` and plans with these traits; NULL and a status when memory
@@ -368,9 +368,9 @@ typedef struct {
 
 CfAreaInfo cf_area_info (const CfArea *area);
 
-/* The part of a frame that a filter reads for an area, or the part that may change. CF_AREA_PACKED is the latter where
- * one of the copy's images, `to` of a download or `from` of a copy in host memory, has nothing but that part, packed
- * into the memory of a frame, which is in one piece. */
+/* A part of a frame, for a copy. READ: what a filter reads for the area. WRITE: what may change. PACKED: the same as
+ * WRITE, but one image (`to` of cf_stream_copy, `from` of cf_image_copy) is only memory of a frame's size in one piece,
+ * in which the part's rectangles lie one below another. */
 typedef struct {
   const CfArea *area;
   enum { CF_AREA_READ, CF_AREA_WRITE, CF_AREA_PACKED } use;
@@ -385,12 +385,14 @@ void cf_image_copy (const CfImage *to, const CfImage *from, const CfPart *part);
 
 /* What is done with a frame. All images have the plan's format and size.
  *
- * Where CfTraits.ahead is 0, a frame that is filtered is taken into the plan's history as well. Where it is not, only
- * the caller takes frames, with `out` NULL: each frame of the stream once, in order, and behind the last one of them
- * the last one again, `ahead` times. It filters a frame after it has taken that frame and the `ahead` frames behind it,
- * and before it takes the next one. The result then depends on the last `history` + 1 frames taken, one of which is
- * `in`; frames that have not come count as the oldest one taken. If the caller has taken `ahead` frames or fewer (since
- * the plan began or was reset), `in` counts beside those taken, and for all of them if there are none. */
+ * With CfTraits.ahead == 0, filtering a frame also takes it into the plan's history. With ahead > 0 the caller does
+ * that, by enqueueing each frame with `out` NULL, once and in order; at the end of the stream the last frame is taken
+ * `ahead` times more. A frame is filtered when it and the `ahead` frames after it have been taken, before the next one
+ * is. For ahead = 1:
+ *   take 0, take 1, filter 0, take 2, filter 1, take 2, filter 2
+ * The result depends on the last `history` + 1 frames taken, one of which is `in`; the oldest frame taken stands for
+ * those that are missing. If `ahead` frames or fewer were taken (since the plan began or was reset), `in` counts beside
+ * them; if none was, `in` stands for all. */
 typedef struct {
   const CfImage *in;
   const CfImage *out;     /* NULL: `in` is only taken into the plan's history, if it has one: so a standby plan can
@@ -400,11 +402,11 @@ typedef struct {
   const int *hurry;       /* with an area, on CUDA: cuts a wait short, see cf_stream_wait; NULL: nothing does */
 } CfFrame;
 
-/* Filters `in` into `out`. Without an area the two do not overlap, and every visible sample of `out` is written; with
- * one its CF_AREA_READ part of `in` is read and its CF_AREA_WRITE part of `out`, which may be `in`, or `scratch` if the
- * area is solid, is written. Nothing else is. An area that is empty still passes through a filter with a history. CPU:
- * done on return (`stream` NULL). CUDA: queued on `stream`; an area with more shapes than a launch takes waits until
- * that of the frame before last has been uploaded. */
+/* Filters `in` into `out`. Without an area, the two do not overlap, and every visible sample of `out` is written.
+ * With an area, only the CF_AREA_READ part of `in` is read and only the CF_AREA_WRITE part of `out` is written; `out`
+ * may be `in`, or `scratch` if the area is solid. A filter with a history also takes a frame whose area is empty. CPU:
+ * done on return (`stream` NULL). CUDA: queued on `stream`. Only areas may allocate (scratch memory, when a frame first
+ * needs it) or wait: with a map (polygons, a mask, more than 256 shapes), until the map before last is uploaded. */
 CfCode cf_plan_enqueue (CfPlan *plan, CfStream *stream, const CfFrame *frame, CfStatus *status);
 
 /* A region of the last frame. */

@@ -348,7 +348,7 @@ gst_cf_backend_may_pass (const GstCfBackend *b, GstBuffer *in)
   return b->configured && !gst_cf_frame_crops (in, &b->info);
 }
 
-/* Plans with a history take the input after the frame. */
+/* Not with a history: the CPU plans take the input into it after the frame is filtered. */
 gboolean
 gst_cf_backend_is_in_place (GstCfBackend *b, GstBuffer *in, const CfArea *area)
 {
@@ -468,8 +468,8 @@ push_cpu_history (GstCfBackend *b, const CfImage *in, int but)
     GST_WARNING_OBJECT (b->element, "a frame is missing from the history of the CPU plans: %s", status.message);
 }
 
-/* Returns whether the plans take the frame into their history: a filter that looks at later frames has taken it already
- * when it is filtered. */
+/* Returns whether the plans take the frame into their history now. With CfTraits.ahead they took it before, as a frame
+ * without an output. */
 static gboolean
 makes_history (const GstCfBackend *b, const GstCfPendingFrame *frame)
 {
@@ -486,8 +486,8 @@ kind_of (const GstCfBackend *b, GstBuffer *buffer)
   return gst_cf_buffer_is_pinned (buffer) ? GST_CF_PINNED : GST_CF_PAGEABLE;
 }
 
-/* Maps a frame. The host, or a copy outside the chain's stream, accesses memory that is not this GPU's: for that, waits
- * for pending work on the buffer first. */
+/* Maps a frame. A buffer that is not in this GPU's memory is accessed by the host, or by a copy outside the chain's
+ * stream, so pending work on it is waited for first. */
 static const gchar *
 map_for_gpu (GstCfBackend *b, GstCfPendingFrame *frame)
 {
@@ -529,7 +529,7 @@ submit_gpu (GstCfBackend *b, GstCfPendingFrame *frame, guint slot)
     cf_fail_lost (&r->status);
     return;
   }
-  /* With several frames under way the thread that submits has no time to keep a frame's input. */
+  /* With several slots the GPU does not write into the input: the submitting thread has no time to save it first. */
   if (r->in_place && r->out.kind == GST_CF_PINNED && b->slots > 1)
     r->out.kind = GST_CF_PAGEABLE;
   frame->refusal = map_for_gpu (b, frame);
@@ -541,7 +541,7 @@ submit_gpu (GstCfBackend *b, GstCfPendingFrame *frame, guint slot)
   gst_cf_transfer_submit (&b->transfer, r);
 }
 
-/* Writes into the frame what its input was where the GPU writes it. It is not mapped. */
+/* Restores the part of an input that the GPU may have overwritten, from `kept`. The frame is not mapped on entry. */
 static void
 put_back (GstCfBackend *b, GstCfPendingFrame *frame)
 {
@@ -615,7 +615,7 @@ finish_gpu (GstCfBackend *b, GstCfPendingFrame *frame, guint64 time[GST_CF_N_TIM
   return gpu_failed (b, &r->status, frame->cuda_memory) ? TRY_CPU : FAILED;
 }
 
-/* Filters a frame, or an area of it, and then copies the rest where that is not in place. */
+/* Filters a frame. With an area, copies the input to the output first unless they are one, then filters the area. */
 static CfCode
 filter_on_cpu (GstCfBackend *b, GstCfMode mode, const CfArea *area, const CfImage *in, const CfImage *out,
     CfStatus *status)
@@ -700,7 +700,7 @@ gst_cf_backend_submit (GstCfBackend *b, GstCfPendingFrame *frame, guint slot, Gs
   frame->on_gpu = frame->mapped = FALSE;
   frame->request.status.code = CF_OK;
   g_mutex_lock (&b->lock);
-  b->gap = frame->passes && b->traits.ahead == 0; /* else it was taken before */
+  b->gap = frame->passes && b->traits.ahead == 0; /* with `ahead` the plans took it before */
   if (!frame->passes && b->configured && b->use_gpu)
     submit_gpu (b, frame, slot);
   g_mutex_unlock (&b->lock);

@@ -55,11 +55,11 @@ typedef struct {
 
 /* A pending frame. The caller owns the buffers and keeps them until the frame is finished. */
 typedef struct {
-  GstBuffer *in, *out; /* equal: the frame passes unfiltered, or it is filtered in place; `out` NULL: it is only taken
-                          into the history */
+  GstBuffer *in, *out; /* equal: the frame passes, or its area is filtered in place; `out` NULL: the frame is only
+                          taken into the history */
   CfArea *area;        /* NULL, or what is filtered of the frame; the frame's reference */
   gboolean passes;
-  gboolean leaves; /* it passes before the GPU has finished it */
+  gboolean leaves; /* it passes, and the GPU may not have finished it; GstCfFrameRequest.leaves is for filtered ones */
   GstCfMode mode;
   const gchar *refusal; /* NULL, or why the buffers cannot be mapped; request.status says more */
   gboolean on_gpu, mapped;
@@ -95,12 +95,12 @@ gboolean gst_cf_backend_is_elsewhere (GstCfBackend *b, GstObject *context);
 /* Returns the CUDA context that frames are filtered in, or will be after a flush; NULL where the GPU is not used any
  * more. Submitting thread. */
 GstObject *gst_cf_backend_context (const GstCfBackend *b);
-/* Returns what a frame is for the filter's areas. Submitting thread. */
+/* Returns format, size and interlacing of the frame `in`, for gst_cf_roi_area. Submitting thread. */
 CfVideo gst_cf_backend_video (const GstCfBackend *b, GstBuffer *in);
 /* Returns whether the filter would leave every frame unchanged. Submitting thread. */
 gboolean gst_cf_backend_is_identity (const GstCfBackend *b);
-/* Returns whether the input can be pushed as the output, unfiltered. Where downstream does not take unfinished frames,
- * gst_cf_backend_finish waits for it. Submitting thread. */
+/* Returns whether the input can be pushed as the output, unfiltered. Does not wait: if downstream does not take
+ * unfinished frames, gst_cf_backend_finish waits for the GPU. Submitting thread. */
 gboolean gst_cf_backend_may_pass (const GstCfBackend *b, GstBuffer *in);
 /* Returns whether an area of the input is to be filtered in the input's memory. Submitting thread. */
 gboolean gst_cf_backend_is_in_place (GstCfBackend *b, GstBuffer *in, const CfArea *area);
@@ -109,14 +109,15 @@ gboolean gst_cf_backend_is_in_place (GstCfBackend *b, GstBuffer *in, const CfAre
 gboolean gst_cf_backend_needs_all (const GstCfBackend *b);
 /* Returns whether gst_cf_backend_reset must be called before the next frame is filtered. Submitting thread. */
 gboolean gst_cf_backend_needs_reset (GstCfBackend *b);
-/* Queues a frame on the GPU where the GPU is in use. `area` (which this function takes) is what to filter of it; with
- * NULL the whole frame is filtered, or passes if `in` is `out`. Without `out` the plans only take it into their
- * history, as a filter with CfTraits.ahead needs it before the frames are filtered. Returns FALSE, with or without an
- * error, if this frame must be finished before the next frame is submitted; posts nothing itself. */
+/* Queues a frame on the GPU if the GPU is in use; on the CPU gst_cf_backend_finish does the work. Takes `area`.
+ *   area, in == out: filters the area in place    area, in != out: filters the area and copies the rest
+ *   NULL, in == out: the frame passes             NULL, in != out: filters the whole frame
+ *   out == NULL: the plans only take the frame into their history (CfTraits.ahead)
+ * Returns FALSE after a failure or a flush: finish this frame before the next one is submitted. Posts nothing. */
 gboolean gst_cf_backend_submit (GstCfBackend *b, GstCfPendingFrame *frame, guint slot, GstBuffer *in, GstBuffer *out,
     CfArea *area);
-/* Waits for a submitted frame, also for one that passes, or filters it on the CPU. `drop`: discards the frame; only
- * waits until the GPU no longer uses its buffers. */
+/* Ends a submitted frame: waits for the GPU, or filters the frame on the CPU if it was not submitted to the GPU or the
+ * GPU failed. `drop`: only waits until the GPU no longer uses the buffers. */
 GstFlowReturn gst_cf_backend_finish (GstCfBackend *b, GstCfPendingFrame *frame, gboolean drop);
 
 /* Clears the history of all plans. Uses the GPU again after a failure that may have passed. */

@@ -45,8 +45,8 @@ typedef struct {
   gboolean has_gpu; /* a GPU was opened at the start, so the caps include CUDA memory */
   gboolean have_video;
   CfVideo video;
-  CfArea *area;         /* of the frame whose output buffer is being prepared; NULL: all of it */
-  gboolean same_memory; /* on both pads, so an input buffer can be pushed as output */
+  CfArea *area;         /* from prepare_output_buffer to submit: what to filter; NULL: the whole frame */
+  gboolean same_memory; /* both pads have CUDA memory, or neither: input can be pushed as output */
 
   GstCaps *refused_caps;                          /* the error for these input caps was posted, */
   guint refused_serial;                           /* with the parameters of this serial */
@@ -63,7 +63,7 @@ typedef struct {
 
   /* a filter that looks at later frames (CfTraits.ahead); streaming thread */
   GQueue held;             /* frames in the plans' history that wait for later ones, oldest first */
-  GstFlowReturn held_flow; /* of those that were pushed without a frame from upstream */
+  GstFlowReturn held_flow; /* of the frames that finish_held pushed, for upstream's next frame */
 
   /* frames-in-flight > 1 */
   GstCfOutput output;
@@ -475,8 +475,8 @@ gst_cf_filter_text_param (GstCfFilter *self, gconstpointer params, const gchar *
   return value ? *value : NULL;
 }
 
-/* Returns a copy of the current parameters, to be freed by the caller; NULL where memory is out: `*common` stays then.
- * The object lock is held. */
+/* Returns a copy of the current parameters, which the caller frees, and sets `*common`. Without memory returns NULL and
+ * leaves `*common`. The object lock is held. */
 static gpointer
 snapshot (GstCfFilter *self, CfCommon *common)
 {
@@ -555,9 +555,9 @@ area_of (GstCfFilter *self, GstBuffer *in)
   return area;
 }
 
-/* Decides what is filtered of a frame, and where to. Returns the input as the output where the frame passes, or where a
- * part of it is filtered in place. The passthrough mode of the base class is not used: it releases the pool of output
- * buffers and needs a renegotiation to get one again. */
+/* Decides which area of a frame is filtered (priv->area), and into which buffer. The output is the input if the frame
+ * passes, or if an area is filtered in place. The passthrough mode of the base class is not used: it releases the pool
+ * of output buffers and needs a renegotiation to get one again. */
 static GstFlowReturn
 prepare_output_buffer (GstBaseTransform *trans, GstBuffer *in, GstBuffer **out)
 {
@@ -673,7 +673,7 @@ take_flow (GstCfFilter *self)
   return flow;
 }
 
-/* Drops a frame; takes it. Its regions count: the detector may have looked at no other one. */
+/* Drops a frame; takes it. Its regions still count: the detector may not have looked at the next frames. */
 static void
 drop_frame (GstCfFilter *self, GstBuffer *in)
 {
@@ -798,8 +798,8 @@ take_frame (GstCfFilter *self, GstBuffer *in)
   return GST_FLOW_OK;
 }
 
-/* Exchanges the queued frame, which is taken into the history, for the one that it is the last of the frames ahead of:
- * none before there are as many. */
+/* Takes the queued frame into the history and holds it. Queues in its place the held frame that is `ahead` frames
+ * older, if there is one: all frames that its result depends on are in the history now. */
 static GstFlowReturn
 exchange_queued (GstBaseTransform *trans)
 {
@@ -817,8 +817,8 @@ exchange_queued (GstBaseTransform *trans)
   return GST_FLOW_OK;
 }
 
-/* Filters and pushes the frames that wait for later ones, as at the end of the stream: the last one stands for those
- * that do not come. The next frame begins a new history. Streaming thread. */
+/* Filters and pushes the held frames as at the end of the stream: the last frame stands for the later ones that do not
+ * come. The next frame begins a new history. Streaming thread. */
 static void
 finish_held (GstCfFilter *self)
 {
@@ -851,6 +851,7 @@ finish_held (GstCfFilter *self)
   g_atomic_int_set (&priv->reset, TRUE);
 }
 
+/* Called by the base class for each frame, after before_transform. The frame is trans->queued_buf. */
 static GstFlowReturn
 generate_output (GstBaseTransform *trans, GstBuffer **out)
 {
@@ -1215,8 +1216,8 @@ configure_pool (GstCfFilter *self, GstBufferPool *pool, GstCaps *caps, gboolean 
   return ok;
 }
 
-/* Allocates `n` buffers of a pool in CUDA memory, each of which is then not freed while its GPU hangs: the pool's own
- * start would allocate them without that. */
+/* Allocates `n` buffers of a pool in CUDA memory and guards each: its memory is not freed while its GPU hangs. Buffers
+ * that the pool allocated itself would lack the guard. */
 static void
 fill_pool (GstBufferPool *pool, guint n)
 {
@@ -1307,8 +1308,8 @@ filter_meta (GstBaseTransform *trans, GstQuery *q, GType api, const GstStructure
   return TRUE;
 }
 
-/* Adds a region of the input to the output, at its place in what mapping has cropped out of the frame: a filter behind
- * this one would hide another place. What lies to the left of that or above is cut off. */
+/* Adds a region of the input to the output, relative to the crop's origin (x, y), so that the next filter finds the
+ * same place of the picture. Cuts off what lies to the left of the origin or above it. */
 static void
 move_region (GstBuffer *out, const GstVideoRegionOfInterestMeta *from, guint x, guint y)
 {
@@ -1323,8 +1324,8 @@ move_region (GstBuffer *out, const GstVideoRegionOfInterestMeta *from, guint x, 
     gst_video_region_of_interest_meta_add_param (to, gst_structure_copy (l->data));
 }
 
-/* Keeps every meta, because the frame keeps its size, except for a crop meta that mapping has applied; regions move
- * with that. */
+/* Keeps every meta, because the frame keeps its size. If mapping crops the frame, drops the crop meta and moves the
+ * regions. */
 static gboolean
 transform_meta (GstBaseTransform *trans, GstBuffer *out, GstMeta *meta, GstBuffer *in)
 {
@@ -1345,8 +1346,8 @@ transform_meta (GstBaseTransform *trans, GstBuffer *out, GstMeta *meta, GstBuffe
 
 #define INSISTED_UNKNOWN -2
 
-/* Returns the number of the GPU that the user insists on, -1: of none. What cuda-device names is known from the start
- * on. */
+/* Returns the number of the GPU that the user insists on; -1: any GPU. Before the start, cuda-device is not resolved
+ * and counts as any. */
 static gint
 wanted_device (GstCfFilter *self)
 {
@@ -1359,8 +1360,7 @@ wanted_device (GstCfFilter *self)
   return device;
 }
 
-/* Sets `*device` to the GPU that cuda-device names, if it names one, and drops the context of another one that was
- * offered before. */
+/* Sets `*device` to the GPU that `name` (cuda-device) means, if it means one, and drops a context on another GPU. */
 static CfCode
 find_named_gpu (GstCfFilter *self, const gchar *name, guint64 hung, gint *device, CfStatus *status)
 {
@@ -1381,8 +1381,8 @@ find_named_gpu (GstCfFilter *self, const gchar *name, guint64 hung, gint *device
   return CF_OK;
 }
 
-/* Chooses a GPU of which `unfit` has no bit, and for which this build has kernels. Where there is none, the one that is
- * returned is refused when it is opened. */
+/* Chooses a GPU that is not in the bits of `unfit` and for which this build has kernels. Without such a GPU returns
+ * another, which gst_cf_backend_open_gpu then refuses with the reason. */
 static gint
 choose_gpu (guint64 unfit)
 {

@@ -4,8 +4,11 @@
  * gstcfroi.c: the properties for regions and `enabled`, and the area of each frame, made of these properties and of the
  * regions that the frame carries.
  *
- * Where it is not known what is to be hidden, the whole frame is filtered: a mask that cannot be read, memory that is
- * out. Rectangles are rounded outward. */
+ * From a frame to its area: list_fixed (`roi`), then list_found (metas, roi-missing, roi-hold) list rectangles;
+ * gst_cf_roi_area makes a CfArea of them, on top of the area of the properties alone (make_base).
+ *
+ * If it is not known what to hide (a mask that cannot be read, no memory), the whole frame is filtered. Rectangles are
+ * rounded outward. */
 #include "gstcfroi.h"
 #include "gstcfframe.h"
 #include "gstcfmask.h"
@@ -18,11 +21,11 @@
 #include <gst/analytics/analytics.h>
 #endif
 
-#define HELD_MAX 1024 /* regions that are held; later ones enlarge the last of them */
+#define HELD_MAX 1024 /* regions that are held; further ones are joined to the last */
 
 typedef enum { GST_CF_ROI_PASS, GST_CF_ROI_LAST, GST_CF_ROI_ALL, GST_CF_ROI_AUTO } GstCfRoiMissing;
 
-/* The properties that are texts; each is read into a block of bytes that does not change. */
+/* The properties that are texts. Each is parsed into an immutable GBytes, whose contents are: */
 typedef enum {
   GST_CF_ROI_RECTANGLES, /* GstCfRoiRectangle[] */
   GST_CF_ROI_POLYGONS,   /* CfZones */
@@ -37,7 +40,7 @@ typedef struct {
   gboolean fractions; /* of the frame, not pixels */
 } GstCfRoiRectangle;
 
-/* The frames that rectangles in pixels are of. */
+/* The frame size that `roi` counts pixels in. */
 typedef struct {
   gint width, height;
 } GstCfRoiSize;
@@ -49,7 +52,7 @@ typedef struct {
   gint hold;                          /* ms */
   GBytes *source[GST_CF_ROI_N_TEXTS]; /* NULL: none */
   guint broken; /* bits 1 << GstCfRoiText: refused, without an older value; then the whole frame is filtered */
-  guint fresh;  /* bits 1 << GstCfRoiText: not looked at yet, whether it covers anything */
+  guint fresh;  /* bits 1 << GstCfRoiText: new, so warn_of_nothing has to check it */
 } GstCfRoiSettings;
 
 struct _GstCfRoi {
@@ -61,7 +64,7 @@ struct _GstCfRoi {
   gchar *text[GST_CF_ROI_N_TEXTS];
   gchar *refusal[GST_CF_ROI_N_TEXTS]; /* before the start: why the value was refused */
   gboolean started;
-  gboolean size_is_taken; /* roi-size is that of the frames: it was not set */
+  gboolean size_is_taken; /* roi-size was not set, so it is the size of the frames */
   gint width, height;     /* of the frames, 0: not known yet; written by the streaming thread */
 
   /* Streaming thread. */
@@ -70,15 +73,15 @@ struct _GstCfRoi {
 
   CfVideo video; /* what the areas are for */
   CfTraits traits;
-  CfArea *base, *area;   /* of the properties alone; of the last frame with regions of its own */
-  GArray *drawn, *rects; /* CfRect: the rectangles of `area`; of this frame, */
-  guint n_fixed;         /* the first n_fixed of them come from the property */
-  GArray *found, *last;  /* the regions of this frame; of the last frame that had some */
-  GArray *held;          /* regions that stay, */
-  GHashTable *held_by_rect;
-  guint x, y;      /* where the last frame that was part of a larger one began there, */
-  gboolean placed; /* if there was one since the size is known */
-  gboolean timed;  /* the running time of the last frame that had one, if any had */
+  CfArea *base, *area;      /* of the properties alone; that and the regions of the last frame that had some */
+  GArray *drawn, *rects;    /* CfRect: the rectangles of `area`; those of this frame, */
+  guint n_fixed;            /* of which the first n_fixed come from `roi` */
+  GArray *found, *last;     /* the regions of this frame; of the last frame that had some */
+  GArray *held;             /* Held: regions that roi-hold keeps, in a list that never moves, */
+  GHashTable *held_by_rect; /* and its elements by their rectangles */
+  guint x, y;               /* origin of the last cropped frame (gst_cf_frame_origin), */
+  gboolean placed;          /* if there was one of this size */
+  gboolean timed;           /* the running time of the last frame that had one, if any had */
   GstClockTimeDiff time;
 };
 
@@ -244,8 +247,8 @@ refuse (GstCfRoi *roi, GstCfRoiText kind, const CfStatus *status, gboolean whole
   g_free (text);
 }
 
-/* Rectangles in pixels refer to the present size of the frames from now on. If that is not known yet, a size that was
- * taken before is forgotten; one that the user has set stays. The object lock is held. */
+/* Sets roi-size to the present size of the frames. If that is not known yet, clears a roi-size that was set here; one
+ * that the user has set stays. The object lock is held. */
 static void
 take_size (GstCfRoi *roi)
 {
@@ -300,7 +303,7 @@ set_text (GstCfRoi *roi, GstCfRoiText kind, const gchar *text)
     refuse (roi, kind, &status, whole);
 }
 
-/* Returns the text that a property is, GST_CF_ROI_N_TEXTS if it is none. */
+/* Returns which text property `i` is; GST_CF_ROI_N_TEXTS: none. */
 static GstCfRoiText
 text_of (guint i)
 {
@@ -441,8 +444,8 @@ is_flat (const GstCfRoi *roi, const CfPolygon *polygon)
   return flat;
 }
 
-/* Warns of what covers nothing of the frame, once after each change of its property: it can hardly be meant, and what
- * was to be hidden is open. Streaming thread. */
+/* Warns of a region that covers nothing of the frame, once after each change of its property: what it was meant to hide
+ * is visible. Streaming thread. */
 static void
 warn_of_nothing (GstCfRoi *roi, const CfAreaSpec *spec)
 {
@@ -569,7 +572,7 @@ typedef struct {
   gdouble x, y, width, height;
   GQuark type;
   gdouble confidence; /* < 0: none */
-  gboolean lost;      /* it is somewhere else in the frame */
+  gboolean lost;      /* the frame's shape has changed, so the place is not known */
 } Found;
 
 typedef struct {
@@ -673,8 +676,8 @@ drop_held (GstCfRoi *roi)
   g_array_set_size (roi->held, 0);
 }
 
-/* Keeps the first `n` of the regions that are held, and looks them up by what they are now. The last one of a full list
- * may be the union of several, and is not looked up. */
+/* Keeps the first `n` held regions and rebuilds held_by_rect. The last one of a full list may be the union of several,
+ * so it is not in the table. */
 static void
 keep_held (GstCfRoi *roi, guint n)
 {
@@ -701,7 +704,7 @@ gst_cf_roi_reset (GstCfRoi *roi)
   forget_frames (roi);
 }
 
-/* Moves the regions of earlier frames to their place in the next one. */
+/* Scales (sx, sy) and moves (dx, dy, pixels) the regions of earlier frames to their place in the next one. */
 static void
 place_earlier (GstCfRoi *roi, gdouble sx, gdouble sy, gdouble dx, gdouble dy)
 {
@@ -843,16 +846,16 @@ find_analytics (GArray *found, GstBuffer *in)
 }
 #endif
 
-/* Returns where a region of that size begins. A detector that counts in signed numbers writes an object that is partly
- * to the left of the frame, or above it, to the meta's unsigned ones. */
+/* Returns a region's x or y. The meta's numbers are unsigned, but detectors write negative ones for an object that is
+ * partly to the left of the frame or above it. */
 static gdouble
 begin_of (guint at, guint size)
 {
   return at > G_MAXINT && size <= G_MAXINT ? (gdouble) (gint) at : (gdouble) at;
 }
 
-/* Lists all regions that a buffer carries. Where it is another part of a larger frame than the one before, the regions
- * of earlier frames move as well. */
+/* Lists in `found` all regions that a buffer carries, of any type. If the crop of a larger frame has moved, moves the
+ * regions of earlier frames with it. */
 static void
 find (GstCfRoi *roi, GstBuffer *in, const GstVideoInfo *info)
 {
@@ -913,8 +916,7 @@ is_wanted (const GstCfRoi *roi, const Found *f)
   return ok && (f->confidence < 0 || !((gfloat) f->confidence < (gfloat) roi->now.min_confidence));
 }
 
-/* Notes that a frame has that rectangle. The list never moves, so the table refers to its elements: frames may have
- * thousands of rectangles, each of which is looked up. */
+/* Holds a rectangle of this frame from now on, or again. Frames may have thousands of rectangles, hence the table. */
 static void
 hold (GstCfRoi *roi, const CfRect *rect)
 {
@@ -941,8 +943,8 @@ hold (GstCfRoi *roi, const CfRect *rect)
   last->seen = roi->time;
 }
 
-/* Removes what is held for longer than `roi-hold`, and appends the rest to the rectangles of this frame. Returns FALSE
- * if the place of some is not known. */
+/* Removes what is held for longer than roi-hold, and appends the rest to `rects`. Returns FALSE if the place of one is
+ * not known. */
 static gboolean
 list_held (GstCfRoi *roi)
 {
@@ -990,8 +992,8 @@ take_time (GstCfRoi *roi, GstBuffer *in, const GstSegment *segment)
     set_time (roi, sign * (GstClockTimeDiff) MIN (value, G_MAXINT64 / 4)); /* differences must not overflow */
 }
 
-/* Takes the regions of this frame for the last ones. Without any but empty ones, the earlier ones of their types are
- * over. Returns whether there is any. */
+/* If a region of this frame is not empty, makes the regions of this frame the last ones and returns TRUE. Otherwise
+ * removes the types of its empty regions from the last ones and returns FALSE. */
 static gboolean
 take_found (GstCfRoi *roi)
 {
@@ -1012,7 +1014,7 @@ take_found (GstCfRoi *roi)
   return FALSE;
 }
 
-/* Returns whether it is not known what moves in this frame, and what moves is to be filtered. */
+/* Returns whether motion is to be filtered (roi-missing=auto, roi-type=motion), but the frame says nothing about it. */
 static gboolean
 lacks_motion (const GstCfRoi *roi)
 {
@@ -1026,8 +1028,8 @@ lacks_motion (const GstCfRoi *roi)
   return TRUE;
 }
 
-/* Appends the rectangles of a detector's regions to those of this frame. Returns FALSE if instead the whole frame is to
- * be filtered. */
+/* Appends the rectangles of the detector's regions, of this frame or an earlier one, to `rects`. Returns FALSE if the
+ * whole frame is to be filtered instead. */
 static gboolean
 list_found (GstCfRoi *roi, GstBuffer *in, const GstSegment *segment, const GstVideoInfo *info)
 {
@@ -1060,7 +1062,7 @@ list_found (GstCfRoi *roi, GstBuffer *in, const GstSegment *segment, const GstVi
   return known && (has || roi->now.missing != GST_CF_ROI_ALL);
 }
 
-/* Lists the rectangles of `roi` alone. */
+/* Sets `rects` to the rectangles of `roi`. */
 static void
 list_fixed (GstCfRoi *roi, const GstVideoInfo *info)
 {
@@ -1145,7 +1147,7 @@ make_base (GstCfRoi *roi, CfAreaSpec spec, CfStatus *status)
   return area;
 }
 
-/* Drops the areas if they are for other frames, or for plans that read other parts of them. */
+/* Drops the areas if the frames are others, or the filter reads another part of them. */
 static void
 set_video (GstCfRoi *roi, const CfVideo *video, const CfTraits *traits)
 {

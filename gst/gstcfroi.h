@@ -39,20 +39,22 @@ void gst_cf_roi_stop (GstCfRoi *roi);
 void gst_cf_roi_sync (GstCfRoi *roi);
 /* Returns the snapshot of `enabled`. Streaming thread. */
 gboolean gst_cf_roi_is_enabled (GstCfRoi *roi);
-/* Returns whether frames may have an area: there is some source of regions, or `enabled` is false. Streaming thread. */
+/* Returns whether gst_cf_roi_area must be called: there is a source of regions, one was refused, or `enabled` is false.
+ * Streaming thread. */
 gboolean gst_cf_roi_is_used (GstCfRoi *roi);
-/* Records a frame's regions (for roi-hold, roi-missing) when the frame itself is passed through. Streaming thread. */
+/* Records a frame's regions (for roi-hold, roi-missing) if the frame passes unfiltered or is dropped: in place of
+ * gst_cf_roi_area. Streaming thread. */
 void gst_cf_roi_see (GstCfRoi *roi, GstBuffer *in, const GstSegment *segment, const GstVideoInfo *info);
-/* Returns a new reference to the area of a frame. `info`: of the caps; `video`, `traits`: of the plan. NULL with CF_OK
- * in `status`: the whole frame, without an area. NULL with an error: memory is out, and the whole frame is to be
- * filtered. Once for each frame, in their order. Streaming thread. */
+/* Returns a new reference to the area of a frame. NULL: filter the whole frame; `status` is CF_NO_MEMORY if memory is
+ * out, else CF_OK. `info`: of the caps; `video`, `traits`: of the plan. Call this or gst_cf_roi_see once for each
+ * frame, in order. Streaming thread. */
 CfArea *gst_cf_roi_area (GstCfRoi *roi, GstBuffer *in, const GstSegment *segment, const GstVideoInfo *info,
     const CfVideo *video, const CfTraits *traits, CfStatus *status);
 /* Forgets the frames seen so far (flush, stop). Streaming thread. */
 void gst_cf_roi_reset (GstCfRoi *roi);
-/* Says the size of the next frames, in pixels. Rectangles of `roi` in pixels that are of no size yet are of this one.
- * The regions of earlier frames are scaled to it; if they had another shape, the whole frame is filtered until regions
- * come, or for as long as those are held. Streaming thread. */
+/* Sets the size of the next frames, in pixels. If `roi` was set before any size was known, it counts pixels of this
+ * size. The regions of earlier frames are scaled to it. If the aspect ratio changes, their places are lost, and the
+ * whole frame is filtered until regions come, or for as long as they are held. Streaming thread. */
 void gst_cf_roi_resize (GstCfRoi *roi, gint width, gint height);
 
 G_END_DECLS

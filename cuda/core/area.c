@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * core/area.c: areas: the boxes around what is filtered, the strength of each pixel, and the blend on the CPU.
+ * core/area.c: areas: the boxes around what is filtered, the shapes and maps that say how strongly, copies of parts of
+ * frames, and the blend on the CPU (its rows: blend_simd.c).
  *
- * Boxes whose filters read what another box writes are joined to one, and so are those that touch: each box can then
- * be filtered by itself, in any order, and be blended in place. Where there are more shapes or boxes than the tables
- * hold, a map has the shapes, or one box surrounds all. */
+ * Boxes whose CfBox.read rectangles overlap are joined, so each box can be filtered by itself, in any order, and be
+ * blended in place. If there are too many shapes for the table, they are drawn into a map; if there are too many boxes,
+ * one box surrounds all. */
 #include "blend.h"
 #include "cpu.h"
 #include "device.h"
@@ -65,8 +66,8 @@ align (CfRect r, int column, int row, int width, int height)
 
 /* ---- boxes -------------------------------------------------------------- */
 
-/* What all boxes of an area have in common: the units in which they begin and end, and the pixels around them that
- * filters read. */
+/* Common to all boxes of an area, in pixels: the units in which they begin and end, the halo, the unit of columns that
+ * are read. */
 typedef struct {
   int column, row, halo_x, halo_y, read_column;
   bool replicates;
@@ -127,7 +128,8 @@ round_down (int value, int unit)
   return value - (value % unit + unit) % unit;
 }
 
-/* Returns CfBox.sheet of a box. Where the border matters, what is beyond it has to be samples of the frame. */
+/* Returns CfBox.sheet of a box. No width: filter it alone. At the frame's border that is needed unless the filter
+ * replicates the nearest sample there. */
 static CfRect
 sheet_of (const CfBox *box, const CfArea *area, const Units *u)
 {
@@ -143,7 +145,7 @@ sheet_of (const CfBox *box, const CfArea *area, const Units *u)
   return u->replicates && all.width <= area->width && all.height <= area->height ? all : (CfRect) { 0 };
 }
 
-/* Adds a rectangle to a list of disjoint boxes; those that it meets become one with it. */
+/* Adds a rectangle to the boxes; those whose `read` overlaps its own are joined with it. Returns the new number. */
 static unsigned
 add_box (const CfArea *area, CfBox *box, unsigned n, CfRect write, const Units *u)
 {
@@ -164,7 +166,7 @@ add_box (const CfArea *area, CfBox *box, unsigned n, CfRect write, const Units *
   return n + 1;
 }
 
-/* Makes the boxes of a list of rectangles, which are clipped. With more than fit, one surrounds all of them. */
+/* Makes the boxes of a list of clipped rectangles; one that surrounds all of them if there are too many. */
 static void
 make_boxes (CfArea *area, const CfRect *rect, unsigned n, const Units *u)
 {
@@ -329,7 +331,8 @@ make_map (CfArea *area, const CfAreaSpec *spec, CfStatus *status)
 
 /* ---- shapes ------------------------------------------------------------- */
 
-/* Fills the shape of a rectangle, and the pixels that it can have. Returns false where that is none. */
+/* Fills the shape of a rectangle, and the rectangle of the frame's pixels that it can cover. Returns false if there is
+ * none. */
 static bool
 make_shape (const CfArea *area, const CfRect *rect, CfShape *shape, CfRect *pixels)
 {
@@ -394,8 +397,8 @@ cf_area_draw (const CfArea *area, const CfShape *s, int y, int x0, int width, ui
     memset (row + (first - x0), 255, (size_t) (end - first));
 }
 
-/* Takes the rectangles: as shapes, or where they are too many, in the map. `pixels` gets those that are not empty.
- * Returns false when memory is out. */
+/* Stores the rectangles as shapes, or draws them into the map if they are too many. `pixels` gets the `*n` that are not
+ * empty, clipped. Returns false when memory is out. */
 static bool
 take_rects (CfArea *area, const CfAreaSpec *spec, CfRect *pixels, unsigned *n, CfStatus *status)
 {
@@ -430,7 +433,7 @@ take_rects (CfArea *area, const CfAreaSpec *spec, CfRect *pixels, unsigned *n, C
   return true;
 }
 
-/* Orders the shapes by the boxes in which they lie. */
+/* Orders the shapes by box, fills CfBox.shape and .n, and finds the solid boxes. */
 static void
 deal_shapes (CfArea *area)
 {
@@ -558,8 +561,8 @@ list_pieces (const CfPart *part, CfPiece piece[CF_PIECES])
   return area->n_boxes;
 }
 
-/* Has the rectangles go to an image of their own in the memory of `image`: one below another, aligned as they are in
- * the frame. The host reads rows that follow each other faster than rows of a frame. Where there is no room, they stay
+/* Lays the rectangles one below another in the memory of `image`, aligned as in the frame: sets `packed` and where each
+ * piece goes. The host reads rows that follow each other faster than rows of a frame. Without room the pieces stay
  * where they are. */
 static void
 pack (const CfImage *image, CfPiece *piece, unsigned n, CfImage *packed)

@@ -24,19 +24,19 @@ typedef struct {
 /* A part of the frame in which something is filtered. It begins and ends with whole samples of all components; an edge
  * that is the frame's may cut them. */
 typedef struct {
-  CfRect write, read; /* what is filtered, and what the filter reads for that */
+  CfRect write, read; /* the rectangle that may change, and the one that the filter reads for it */
   unsigned shape, n;  /* the first of its shapes, and their number */
   bool solid;         /* the strength is 255 everywhere */
-  CfRect sheet;       /* what is copied into a sheet for it (core/plan.c), with what lies beyond the frame; of no width
-                         where the box is filtered by itself */
+  CfRect sheet;       /* the rectangle that is copied into a sheet (core/plan.c), which may reach beyond the frame; no
+                         width: the box is filtered by itself */
 } CfBox;
 
 /* Strengths of all pixels of a frame, which areas share. */
 typedef struct {
   unsigned refs;   /* atomic */
-  uint64_t number; /* no other map of the process has it; not 0 */
+  uint64_t number; /* unique in the process, not 0 */
   bool full;       /* the strength is 255 everywhere */
-  unsigned n;      /* rectangles, in which the strength is not 0: of polygons, and of the mask */
+  unsigned n;      /* of `part`: rectangles around the polygons and around the mask */
   CfRect part[CF_AREA_BOXES];
   uint8_t strength[];
 } CfMap;

@@ -52,7 +52,7 @@ int cf_image_views (const CfVideo *video, const CfCommon *common, const CfImage 
 void cf_view_copy (const CfView *to, const CfView *from, int begin, int end);
 /* Sets `rows` to the rows begin..end - 1 of an image; a row of each plane begins at `begin`. */
 void cf_image_rows (CfImage *rows, const CfImage *image, int begin, int end);
-/* Sets `part` to a rectangle of an image, with whose first pixel a sample of each component begins. */
+/* Sets `part` to a rectangle of an image. A sample of each component must begin at its first pixel. */
 void cf_image_part (CfImage *part, const CfImage *image, const CfRect *rect);
 /* Copies a whole image, as cf_image_copy. */
 void cf_image_copy_whole (const CfImage *to, const CfImage *from);

@@ -271,10 +271,9 @@ filter_rect (CfPlan *plan, CfStream *stream, const CfRect *rect, const CfImage *
 
 /* ---- several parts at once ---------------------------------------------- */
 
-/* Boxes of a frame that are filtered together on the GPU are copied beside each other into one image, the sheet, which
- * is filtered as a frame. Each box brings the pixels around it that the filter reads, beyond the border copies of the
- * nearest ones, so it does not matter what lies beside it. The launches of a filter for a small box take as long as
- * those for a large image. */
+/* On the GPU, launches for a small box take as long as those for a large image. So boxes are copied beside each other
+ * into one image, the sheet, which is filtered as a frame. Each box brings the pixels around it that the filter reads
+ * (beyond the border: copies of the nearest ones), so its neighbours in the sheet do not matter. */
 
 /* With fewer boxes the two copies cost as much as the launches that they save. */
 #define FEWEST 3
@@ -342,7 +341,7 @@ gather (CfStream *stream, const Sheet *s, const CfImage *in, bool interlaced, co
   return cf_stream_copy_pieces (stream, CF_ON_DEVICE, sheet, in, interlaced, piece, s->n, status);
 }
 
-/* And back, what may change of them. */
+/* Copies the boxes' `write` rectangles from the sheet. */
 static CfCode
 scatter (CfStream *stream, const Sheet *s, const CfImage *sheet, const CfImage *out, CfStatus *status)
 {
@@ -357,8 +356,7 @@ scatter (CfStream *stream, const Sheet *s, const CfImage *sheet, const CfImage *
   return cf_stream_copy_pieces (stream, CF_ON_DEVICE, out, sheet, false, piece, s->n, status);
 }
 
-/* Filters those boxes of an area at once for which that pays, on CUDA, and marks them in `done`. The plan may have
- * another size afterwards. */
+/* On CUDA, filters boxes of an area in a sheet if that pays, and marks them in `done`. May change the plan's size. */
 static CfCode
 filter_sheet (CfPlan *plan, CfStream *stream, const CfArea *area, const CfImage *in, const CfImage *out,
     bool done[CF_AREA_BOXES], CfStatus *status)
@@ -412,7 +410,7 @@ check_image (const CfPlan *plan, const CfImage *image, const char *which, CfStat
   return CF_OK;
 }
 
-/* Filters all boxes, those that remain one after the other. */
+/* Filters all boxes into `scratch`: at once, in a sheet, or one after the other. */
 static CfCode
 filter_boxes (CfPlan *plan, CfStream *stream, const CfArea *area, const CfImage *in, const CfImage *scratch,
     CfStatus *status)

@@ -74,8 +74,7 @@ typedef struct {
   GstCfForeign of_in, of_out; /* streams of the last frames' memory */
 } GstCfChain;
 
-/* What the chain's stream was given before a frame that is waited for by itself: it is done when that
- * frame is. */
+/* The work that was on the chain's stream when a frame was queued there: it is done when that frame is. */
 typedef struct {
   GstCfSharedStream *shared;
   guint64 number;
@@ -83,8 +82,8 @@ typedef struct {
 
 /* `flushing`: see GstCfTransfer. */
 void gst_cf_chain_init (GstCfChain *chain, GstElement *element, const gint *flushing);
-/* The element uses the GPU of this context from now on, until the close, which waits for what the element has
- * queued. A close that is not CF_OK: the GPU may still use what the element has. */
+/* From open to close the element uses the GPU of this context. Close waits for what the element has queued; if it
+ * fails, the GPU may still use the element's memory. */
 void gst_cf_chain_open (GstCfChain *chain, GstObject *context);
 CfCode gst_cf_chain_close (GstCfChain *chain);
 
@@ -102,8 +101,8 @@ void gst_cf_chain_guard (GstBuffer *buffer);
  * CUDA context, which is current; NULL where neither is, or with a status on failure. Waits for what this element has
  * queued elsewhere, and for what may still use `out` elsewhere. */
 CfStream *gst_cf_chain_enter (GstCfChain *chain, GstObject *context, GstBuffer *in, GstBuffer *out, CfStatus *status);
-/* The whole frame is queued, and leaves; unfinished if it still may, else after a wait. `first`: since the plans
- * were made. */
+/* Hands on a frame that is queued: unfinished if it still may leave, else after a wait. `first`: it is the first since
+ * the plans were made. */
 CfCode gst_cf_chain_leave (GstCfChain *chain, GstBuffer *in, GstBuffer *out, gboolean first, CfStatus *status);
 /* Waits for what was queued on `stream`, the chain's or another of the element's own, as cf_stream_wait
  * does. */
@@ -124,8 +123,8 @@ CfCode gst_cf_chain_end_timing (GstCfChain *chain, CfStatus *status);
 CfCode gst_cf_chain_settle (GstCfChain *chain, CfStatus *status);
 /* The same for all elements: every frame under way is finished. */
 CfCode gst_cf_chain_settle_all (GstCfChain *chain, CfStatus *status);
-/* Waits for everything that the chain's stream does with the buffer: anything may read and write it then, which is
- * never so on a GPU that hangs. */
+/* Waits for everything that the chain's stream does with the buffer. Then any thread or stream may access it. Fails on
+ * a GPU that hangs. */
 CfCode gst_cf_chain_finish (const GstCfChain *chain, GstBuffer *buffer, CfStatus *status);
 
 G_END_DECLS

@@ -29,9 +29,9 @@ typedef enum { GST_CF_LINK_KERNELS, GST_CF_LINK_UP, GST_CF_LINK_DOWN, GST_CF_N_L
 GstCfLinkSlots *gst_cf_link_slots_open (GstObject *context);
 void gst_cf_link_slots_close (GstCfLinkSlots *slots);
 
-/* Waits for a slot. `alone`: no other slot is taken. Fails with CF_TIMEOUT where another frame's slot was abandoned
- * meanwhile, with CF_GPU_ERROR after `deadline_ns`, and with CF_CANCELLED where `*cancelled` is set: atomic, of any
- * thread, which then calls gst_cf_link_slots_cancel. */
+/* Takes a slot; waits if all are taken. `alone`: no other slot is taken. A wait fails with CF_TIMEOUT if the slot of
+ * another frame is abandoned meanwhile, with CF_GPU_ERROR after `deadline_ns`, and with CF_CANCELLED if `*cancelled` is
+ * set. Any thread sets that, atomically, and then calls gst_cf_link_slots_cancel. */
 CfCode gst_cf_link_slots_take (GstCfLinkSlots *slots, const gint *cancelled, guint64 deadline_ns, guint *slot,
     gboolean *alone, CfStatus *status);
 /* Wakes the threads that wait with this flag, for slots of whatever context. */

@@ -73,8 +73,9 @@ step_stage (GstCfTransfer *t, GstCfFrameRequest *r)
     cf_image_copy (&slot->host_in, r->in.image, r->in_place ? &(CfPart) { r->area, CF_AREA_READ } : NULL);
 }
 
-/* The images on the GPU: the frame's own or the slot's. With an area, the result is in `out` (CUDA memory) or in
- * device_in (host memory), and device_out is scratch. A solid area that is filtered in place stays in device_out. */
+/* The images on the GPU: the frame's own or the slot's. With an area slot->device_out is scratch, and the result is in
+ * the frame's `out` (CUDA memory) or in slot->device_in (host memory). A solid area that is filtered in place needs no
+ * blend and stays in slot->device_out. */
 static const CfImage *
 device_in (const GstCfTransfer *t, const GstCfFrameRequest *r)
 {
@@ -127,7 +128,8 @@ step_wait_event (GstCfFrameRequest *r, CfStream *stream, const CfEvents *events,
     r->status.code = cf_stream_wait_event (stream, events, event, &r->status);
 }
 
-/* Copies the frame to the slot's device memory, and from there; nothing where the side is in device memory. */
+/* Copies the frame, or what the filter reads for an area, to the slot's device memory. step_download copies back. Both
+ * do nothing where their side is in device memory. */
 static void
 step_upload (GstCfTransfer *t, GstCfFrameRequest *r, CfStream *stream)
 {
@@ -144,8 +146,8 @@ step_upload (GstCfTransfer *t, GstCfFrameRequest *r, CfStream *stream)
     step_time (t, r, stream, AFTER_UPLOAD);
 }
 
-/* Copies the area's part of the input, into which the GPU is going to write, to the slot's memory: while the GPU works,
- * and before the download is queued. */
+/* Saves the area's part of the input, which the download will overwrite: after the kernels are queued, so that the copy
+ * runs beside them, and before the download is. */
 static void
 step_keep (GstCfTransfer *t, GstCfFrameRequest *r)
 {
@@ -156,7 +158,7 @@ step_keep (GstCfTransfer *t, GstCfFrameRequest *r)
   r->keeps = TRUE;
 }
 
-/* Ends a frame that the GPU writes into the input: where it has failed, the input becomes what it was. */
+/* Restores the input from `kept` if the frame has failed, unless the GPU may still write to it. */
 static void
 put_back (GstCfFrameRequest *r)
 {
@@ -195,8 +197,8 @@ enqueue (GstCfTransfer *t, GstCfFrameRequest *r)
   return code == CF_OK ? cf_plan_enqueue (t->plans.plan[r->mode], r->own.stream, &frame, &r->status) : code;
 }
 
-/* Filters, and keeps the other mode's history. Of an area, the rest of the frame is copied on the GPU first, unless the
- * frame is filtered in place. */
+/* Takes the frame into the history of the plans that do not filter it, then filters. With an area, copies the input to
+ * the output first, unless they are one. */
 static void
 step_filter (GstCfTransfer *t, GstCfFrameRequest *r)
 {
@@ -653,7 +655,7 @@ gst_cf_transfer_reset (GstCfTransfer *t, CfStatus *status)
 
 /* ---- frames ------------------------------------------------------------- */
 
-/* Some of a request that failed may be under way: nothing may be touched before that is over. */
+/* Waits until the GPU has ended what was queued of a request that failed. */
 static void
 settle (GstCfTransfer *t, GstCfFrameRequest *r)
 {
@@ -673,7 +675,7 @@ settle (GstCfTransfer *t, GstCfFrameRequest *r)
   r->unfinished = code == CF_CANCELLED;
 }
 
-/* The frame is over for this element: the link slot and the ticket go, and so does the context. */
+/* The frame is over for this element: releases the link slot, uses the ticket, pops the context. */
 static void
 end (GstCfTransfer *t, GstCfFrameRequest *r)
 {

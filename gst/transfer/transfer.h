@@ -23,8 +23,8 @@ G_BEGIN_DECLS
 
 #define GST_CF_MAX_IN_FLIGHT 8
 
-/* What the GPU reaches of an image's memory: nothing, so that the image goes through pinned memory of the slot; host
- * memory that the GPU copies from and to; device memory. */
+/* An image's memory. Pageable: the GPU cannot reach it, so the image goes through pinned memory of the slot. Pinned:
+ * the GPU copies from and to it. Device: memory of the transfer's CUDA context. */
 typedef enum { GST_CF_PAGEABLE, GST_CF_PINNED, GST_CF_DEVICE } GstCfMemoryKind;
 
 typedef struct {
@@ -49,9 +49,9 @@ typedef struct {
 
   /* results */
   CfStatus status;
-  gboolean unfinished; /* CF_CANCELLED: the GPU may still use what it may use after CF_TIMEOUT */
-  gboolean keeps;      /* the GPU writes into the input, or may have: */
-  CfImage kept;        /* what the area's part of that was; lasts as long as the slot's memory */
+  gboolean unfinished; /* after CF_CANCELLED: the GPU may still use the images, as after CF_TIMEOUT */
+  gboolean keeps;      /* the GPU writes into the input, or may have written; */
+  CfImage kept;        /* a copy of the area's part of the input from before, in the slot's memory */
   struct {
     guint64 upload, kernel, download;
   } ns; /* 0: did not happen or was not timed; a frame that leaves has the kernel time of an earlier one, or 0 */
@@ -61,8 +61,8 @@ typedef struct {
     CfStream *up, *down; /* for the copies, where they have streams of their own */
     guint link_slot;
     gboolean has_link_slot, sliced, timed;
-    gboolean queued;    /* something of it */
-    GstCfTicket ticket; /* for what is done on the chain's stream when this frame is */
+    gboolean queued;    /* some of its work */
+    GstCfTicket ticket; /* tells the chain that the work before this frame is done */
   } own;
 } GstCfFrameRequest;
 
@@ -86,7 +86,7 @@ typedef struct {
   /* as configured */
   gboolean configured;    /* the plans are there */
   gint warm;              /* a frame has come back since; atomic, because the finishing thread sets it */
-  const CfCommon *common; /* the caller's two */
+  const CfCommon *common; /* `common` and `params` are the caller's */
   gconstpointer params;
   gboolean history, ahead; /* the filter looks at earlier frames; at later ones, too */
   CfImage layout;          /* of a slot's images, */
@@ -125,13 +125,12 @@ gboolean gst_cf_transfer_update (GstCfTransfer *t, const CfCommon *common, gcons
 /* Has the plans forget earlier frames. */
 gboolean gst_cf_transfer_reset (GstCfTransfer *t, CfStatus *status);
 
-/* Queues one frame. Where that fails, the GPU has ended what was queued of it on return, except after CF_TIMEOUT, and
- * if it is unfinished: see below. With one slot the context stays current until the same thread has waited for the
- * frame. */
+/* Queues one frame. On failure waits for what was queued of it, except after CF_TIMEOUT or if r->unfinished: then the
+ * GPU may still use what gst_cf_transfer_wait lists. With one slot a queued frame leaves the context current until the
+ * same thread has waited for it. */
 CfCode gst_cf_transfer_submit (GstCfTransfer *t, GstCfFrameRequest *r);
-/* While it is flushing, no frame waits for a link slot: its submit fails with CF_CANCELLED, and nothing of it is
- * queued. A frame that waits for one does so at once. A frame that waits for the GPU ends soon, as with
- * cf_stream_wait, or is unfinished. Any thread, whether open or not. */
+/* While flushing, a submit that would wait for a link slot fails with CF_CANCELLED at once and queues nothing. A wait
+ * for the GPU is cut short, as cf_stream_wait says. Any thread, whether open or not. */
 void gst_cf_transfer_set_flushing (GstCfTransfer *t, gboolean flushing);
 /* Waits for a frame that was submitted; frames are waited for in their order. After CF_TIMEOUT and CF_CANCELLED the GPU
  * may still use the images of all frames under way and everything in `t`. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * core/gpu/stream.c: CUDA streams and events: copies, the order among streams, and how the host waits for the end of
- * work. */
+ * core/gpu/stream.c: CUDA streams and events: copies, the order among streams, how the host waits for the end of work,
+ * and the upload of an area's map before the blend. */
 #include "core/area.h"
 #include "cuda.h"
 
@@ -448,7 +448,8 @@ cf_device_repack (CfStream *stream, const CfImage *from, const CfImage *alpha, c
   return code == CF_OK ? cf_cuda_repack (stream, from, alpha, to, status) : code;
 }
 
-/* Provides the buffer of the next map, which the GPU has read. */
+/* Allocates the memory for the next map if it is not there, and waits until the GPU has read the last map that was in
+ * that pinned buffer. */
 static CfCode
 provide_map (CfPlan *plan, size_t size, const int *hurry, CfStatus *status)
 {
