@@ -14,8 +14,8 @@
 
 #define FIRST_DELAY 1000 /* ms */
 #define LAST_DELAY 30000
-#define GOOD (10 * G_USEC_PER_SEC) /* of frames: the next loss begins with the first delay again */
-#define LOOPS_AFTER G_USEC_PER_SEC /* at least, since it began: a picture in a file takes no time */
+#define GOOD (10 * G_USEC_PER_SEC) /* after so long with frames, the next loss begins with FIRST_DELAY again */
+#define LOOPS_AFTER G_USEC_PER_SEC /* a file begins again no sooner: a file of one picture takes no time */
 #define STOPS_WITHIN (5 * G_USEC_PER_SEC)
 #define MAX_ASIDE 3                        /* pipelines of a camera that do not end, beside the one it has */
 #define SAME_WARNING (60 * G_USEC_PER_SEC) /* is not repeated sooner */
@@ -34,19 +34,19 @@ set_state (Camera *camera, CameraState state)
   camera->since = g_get_monotonic_time ();
 }
 
-/* What happens to a camera. The table at the end says what follows. */
+/* What happens to a camera. The table `steps` below says what follows. */
 typedef enum {
-  EVENT_START,   /* it is to be started now: it is time for the next attempt, or a command says so */
+  EVENT_START,   /* the time of the next attempt has come, or a command starts it */
   EVENT_LOOKED,  /* its filter's files have been read */
-  EVENT_FRAME,   /* the first one */
-  EVENT_AGAIN,   /* its pipeline is to make way for another one now, */
-  EVENT_LATER,   /* or when it is time for the next attempt, */
-  EVENT_WRONG,   /* or when its settings have changed, */
-  EVENT_END,     /* or never */
-  EVENT_LATE,    /* its pipeline has had the time to stop */
+  EVENT_FRAME,   /* the first one of a pipeline */
+  EVENT_AGAIN,   /* a new pipeline is needed at once */
+  EVENT_LATER,   /* a new pipeline is needed at the next attempt */
+  EVENT_WRONG,   /* the settings are wrong: a new pipeline is of no use before they change */
+  EVENT_END,     /* the file has ended: no new pipeline */
+  EVENT_LATE,    /* its pipeline has not stopped in time */
   EVENT_STOPPED, /* its pipeline has ended */
   EVENT_ROOM,    /* a pipeline that was kept aside has ended */
-  EVENT_REMOVE,
+  EVENT_REMOVE,  /* it is removed, or the process ends */
 } Event;
 
 static void happen (Camera *camera, Event event);
@@ -73,7 +73,7 @@ camera_count_aside (void)
 
 static void enter (Camera *camera, CameraState state);
 
-/* Has the camera go on without its pipeline. */
+/* Leaves the pipeline, which has ended or was set aside, and enters the state that was to follow. */
 static void
 go_on (Camera *camera, CameraState state)
 {
@@ -84,7 +84,7 @@ go_on (Camera *camera, CameraState state)
   enter (camera, camera->after);
 }
 
-/* Notes what follows when the pipeline has ended. */
+/* Changes the state that follows when the pipeline has ended. */
 static void
 plan (Camera *camera, CameraState state)
 {
@@ -113,7 +113,7 @@ on_drained (Pipeline *pipeline, gpointer data)
   end_recording (stopping->camera);
 }
 
-/* Has the camera go on without the pipeline that does not end. */
+/* Keeps the pipeline that does not end aside; the camera goes on without it. */
 static void
 set_aside (Camera *camera, CameraState state)
 {
@@ -148,7 +148,8 @@ on_stopped (Pipeline *pipeline, gpointer data)
   g_free (stopping);
 }
 
-/* Reports a pipeline that does not end. Another one takes its place, but not many: each holds threads and memory. */
+/* Reports a pipeline that does not end. Another one takes its place, up to MAX_ASIDE times, since each holds threads
+ * and memory. */
 static void
 report_stuck (Camera *camera, CameraState state)
 {
@@ -165,7 +166,7 @@ report_stuck (Camera *camera, CameraState state)
     set_aside (camera, state);
 }
 
-/* Begins to stop the pipeline. `state` follows when it has ended. */
+/* Begins to stop the pipeline. The camera enters `state` when it has ended. */
 static void
 stop (Camera *camera, CameraState state)
 {
@@ -205,7 +206,7 @@ on_retry (gpointer data)
   return G_SOURCE_REMOVE;
 }
 
-/* Gives the camera up, whose settings are wrong: no attempt before they change. */
+/* Gives up a camera with wrong settings: there is no further attempt before they change. */
 static void
 fail (Camera *camera, const char *reason)
 {
@@ -234,7 +235,7 @@ lose (Camera *camera, const char *reason)
   happen (camera, EVENT_LATER);
 }
 
-/* Reports that nothing can be recorded, without a new attempt. */
+/* Reports that nothing is recorded. The camera goes on. */
 static void
 report_unrecorded (Camera *camera, const char *reason)
 {
@@ -242,7 +243,7 @@ report_unrecorded (Camera *camera, const char *reason)
       json_node_new (JSON_NODE_NULL), NULL);
 }
 
-/* The same, and the next pipelines do not try it. */
+/* Does the same, and the next pipelines have no encoder. */
 static void
 refuse_recording (Camera *camera, const char *reason)
 {
@@ -336,8 +337,8 @@ on_error (Camera *camera, GstMessage *message)
   const PipelinePart part = pipeline_part_of (camera->pipeline, source);
   gboolean refused = is_about_settings (message);
   g_autolist (GstElement) elements = find_elements (pipeline_filter (camera->pipeline), "name");
-  /* A camera that has been up may have sent other frames than before, and will send the right ones again. What was set
-   * by command may be a file that is away. */
+  /* There is hope if the camera has been up (frames of another kind may have been refused, and the former ones will
+   * come again), or if a command has set a value of the element (a file that is away just now). */
   gboolean hopeless = refused && !overrides_refuse (camera->overrides, elements, source, text) && !camera->proven &&
       part == PART_FILTER;
 
@@ -369,7 +370,7 @@ on_warning (Camera *camera, GstMessage *message)
   post_text (camera, "warning", message, text);
 }
 
-/* Events of elements, and what of them begins and ends recordings. */
+/* Posts the messages of elements as events; those about motion begin and end recordings. */
 static void
 on_element (Camera *camera, GstMessage *message)
 {

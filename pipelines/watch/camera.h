@@ -12,11 +12,11 @@
 #include "record.h"
 #include "pipeline.h"
 
-/* camera.c has the table of what leads from one to another. */
+/* `steps` in camera.c is the table of what leads from one state to another. */
 typedef enum {
   CAMERA_NEW,      /* not started yet: it may wait for the end of the camera that had its name before */
-  CAMERA_WAITING,  /* for the next attempt */
-  CAMERA_LOOKING,  /* the files that its filter names are being read */
+  CAMERA_WAITING,  /* lost; waits for the next attempt */
+  CAMERA_LOOKING,  /* the files that its filter names are being read (look.h) */
   CAMERA_STARTING, /* it has a pipeline, but no frame has come */
   CAMERA_UP,
   CAMERA_STOPPING, /* its pipeline is being stopped */
@@ -35,11 +35,11 @@ typedef struct {
   Pipeline *pipeline;                             /* NULL: none; while it stops, still there */
   Overrides *overrides;                           /* what was set by command */
   char *reason;                                   /* of the last loss; NULL: none yet */
-  guint64 frames, dropped, not_encoded, restarts; /* all but the last: of earlier pipelines */
+  guint64 frames, dropped, not_encoded, restarts; /* of earlier pipelines; restarts: how often it was lost */
   double fps;
   gint64 since; /* monotonic µs: since when it is in this state */
 
-  GSList *aside; /* of Stopping: its pipelines that do not end, and that another one has taken the place of */
+  GSList *aside; /* of Stopping: pipelines that do not end, and that were replaced by another one */
 
   /* For camera.c. */
   Look *look;         /* in LOOKING */
@@ -50,7 +50,7 @@ typedef struct {
   /* What it knows of earlier pipelines. */
   gboolean was_up, software_encoder, no_encoder;
   gboolean quiet;   /* a file is played once more: no event */
-  gboolean endless; /* an HTTP camera, as its stream was once: what comes with an end in its place is not the last */
+  gboolean endless; /* an HTTP stream without a length came once: it is a camera, whatever comes later */
   gboolean proven;  /* frames came since the settings changed or the camera was restarted by command */
   gint64 begun, lost_at, warned_at;
   guint64 ticked;
@@ -61,14 +61,14 @@ typedef struct {
 Camera *camera_new (CameraSettings *settings);
 /* Frees a camera that is GONE. */
 void camera_free (Camera *camera);
-/* Starts a NEW one. `looked`: the files that its filter names have just been read. */
+/* Starts a NEW camera. `looked`: the files that its filter names have just been read. */
 void camera_start (Camera *camera, gboolean looked);
-/* Rebuilds it now, with these settings where they are not NULL; one that is NEW is not started. */
+/* Builds a new pipeline now; `settings`: with these, NULL: the same. A NEW camera is not started. */
 void camera_restart (Camera *camera, CameraSettings *settings);
-/* Stops it for good; `final`: so that the process can end. camera_is_gone () says when that is done, and its files are
+/* Stops it for good; `final`: because the process ends. camera_is_gone () says when it has stopped and its files are
  * finished. */
 void camera_remove (Camera *camera, gboolean final);
-/* Returns how many pipelines do not end and are kept aside: the camera has another one, or is gone. */
+/* Returns how many pipelines of all cameras do not end and are kept aside. */
 guint camera_count_aside (void);
 /* Returns the counts of all its pipelines, also ended ones; last_frame is of the one that runs. */
 PipelineCounts camera_counts (Camera *camera);
@@ -83,6 +83,7 @@ gboolean camera_set (Camera *camera, const char *target, const char *value, GStr
 JsonNode *camera_get (Camera *camera, const char *target, GString *wrong);
 /* Sets `enabled` of all elements that have it. */
 gboolean camera_enable (Camera *camera, gboolean on, GString *wrong);
+/* Returns the state's name for users, to whom NEW is "waiting", LOOKING "starting" and GONE "ended". */
 const char *camera_state_name (CameraState state);
 /* Returns the status for JSON. */
 JsonObject *camera_status (Camera *camera);

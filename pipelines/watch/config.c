@@ -206,7 +206,7 @@ check_source (Reader *reader, JsonObject *objects[2], const char *where, CameraS
   return settings->place || reader_fault (reader, object, where, "source", "\"%s\" is not a file's name", source);
 }
 
-/* Checks what says whose certificate the camera has. `tls_pin` becomes what a checksum looks like. */
+/* Checks `tls_ca` and `tls_pin`. Of the pin only its digits stay, in small letters, as GLib writes a checksum. */
 static gboolean
 check_tls (Reader *reader, JsonObject *object, const char *where, CameraSettings *settings)
 {

@@ -26,19 +26,19 @@ typedef struct {
 typedef struct {
   gatomicrefcount count;
   char *name;
-  char *text; /* all of it as one line of JSON, defaults included, to see what a new file changes */
+  char *text; /* the defaults and the camera as JSON, a line each, to see what a new file changes */
   char *source, *filter, *user;
   char *tls_ca, *tls_pin; /* a file of certificates; a certificate's SHA-256 in small hexadecimal digits */
   SourceKind kind;
   char *place;   /* of the source: a URI, a device or a test pattern's name */
-  gboolean live; /* frames come when the camera makes them; files are played at their own speed */
-  gboolean http; /* not live, but without a known length it is a camera all the same */
+  gboolean live; /* a camera; FALSE: a file or HTTP, which is played at its own speed */
+  gboolean http; /* a camera, too, if the stream does not say how long it is */
   gboolean loop;
   guint transport, latency, timeout; /* a Transport; ms; s */
   guint every;                       /* s from one picture to the next that is asked for; 0: they come by themselves */
   guint64 max_bytes;                 /* that may come without a picture */
   guint width, height, rate;         /* 0: not given */
-  int gpu;                           /* -1: dealt */
+  int gpu;                           /* -1: the one with the fewest cameras */
   RecordSettings record;
 } CameraSettings;
 
@@ -60,11 +60,11 @@ typedef struct {
     guint port;
   } metrics;
   GPtrArray *cameras; /* of CameraSettings, in the file's order */
-  char *process;      /* `control`, `mqtt` and `metrics` as text, which a reload cannot change */
+  char *process;      /* `control`, `mqtt` and `metrics` as text: a reload does not take them up */
   JsonObject *defaults;
 } Config;
 
-/* Looks at more than the file: at the cameras of it that are right so far, even where others are not. `top` is the
+/* Checks more than the file says, for the cameras whose settings are right. Other cameras may have faults. `top` is the
  * file's object. Adds faults to the reader. */
 typedef void (*ConfigCheck) (Reader *reader, JsonObject *top, const Config *config, gpointer data);
 /* Returns the settings that the file has, or NULL with a line for each fault in `wrong`: file, line, member, what

@@ -54,8 +54,8 @@ answer_of (const GString *wrong)
   return wrong->len ? error_of ("%s", wrong->str) : ok_answer ();
 }
 
-/* Returns an error with the beginning of a word that is not known. A part of a password would not be recognised, so
- * that passwords are hidden first. */
+/* Returns an error with the first 64 bytes of an unknown word. Passwords are hidden before it is cut: a part of one
+ * would not be recognised. */
 static JsonObject *
 unknown (const char *what, const char *word, const char *more)
 {
@@ -207,7 +207,7 @@ on_snapshot (const char *error, int width, int height, gpointer data)
   snapshot_free (snapshot);
 }
 
-/* Answers that no frame has come or that, twice as late, it has not been written yet. */
+/* Answers after 5 s that no frame has come; after twice as long, that the file is not written yet. */
 static gboolean
 on_snapshot_late (gpointer data)
 {
@@ -228,7 +228,7 @@ on_snapshot_late (gpointer data)
   return G_SOURCE_REMOVE;
 }
 
-/* Returns the file of "[--overwrite] FILE", which may be relative to that with the cameras. */
+/* Returns the file of "[--overwrite] FILE", which may be relative to the folder of the configuration. */
 static char *
 snapshot_file (const Call *call, gboolean *overwrite)
 {
@@ -420,7 +420,7 @@ on_looked (const char *wrong, gpointer data)
   g_free (waiting);
 }
 
-/* Returns the answer; NULL: it comes later. What was checked before the files were read may be otherwise now. */
+/* Returns the answer; NULL: it comes later. Checks the words again when the files were read: the camera may be gone. */
 static JsonObject *
 execute (const Command *command, Call call, gboolean looked)
 {

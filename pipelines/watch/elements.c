@@ -103,7 +103,7 @@ queue_dropped (Queue *queue)
 
   if (!queue->element)
     return 0;
-  /* The three are not read at one moment: the queue's own frames are left out with one to spare. */
+  /* The three numbers are not read at the same moment, so the difference may be wrong by one frame. */
   g_object_get (queue->element, "current-level-buffers", &waiting, NULL);
   if (arrived > taken + waiting + 1)
     queue->dropped = MAX (queue->dropped, arrived - taken - waiting - 1);

@@ -12,7 +12,7 @@
 GstElement *element_add (GstElement *bin, const char *factory, const char *name, GString *wrong);
 /* Adds that this GStreamer has no such element, and in which package it is. */
 void element_missing (const char *name, GString *wrong);
-/* Adds what a recording lacks here, into MP4 or Matroska; nothing where all is there. */
+/* Adds which elements are missing to record into MP4 or Matroska; nothing if all are there. */
 void elements_for_recording (gboolean mp4, GString *wrong);
 /* Returns the element's kind, as in gst-launch-1.0; "" where it has none. */
 const char *element_kind (gpointer element);

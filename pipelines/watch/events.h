@@ -2,7 +2,7 @@
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * events.h: what the program reports: one JSON object a line, on standard output and to the broker. The main thread
- * calls these functions; none of them waits for a reader. docs/watch.md has the types of events. */
+ * calls these functions; none but events_stop () waits for a reader. docs/watch.md has the types of events. */
 #ifndef PIPELINES_WATCH_EVENTS_H
 #define PIPELINES_WATCH_EVENTS_H
 
@@ -17,7 +17,7 @@ void events_stop (void);
 /* Each event goes to this function as well: its line, its camera (or NULL) and its type. */
 typedef void (*EventSink) (const char *line, const char *camera, const char *type);
 void events_set_sink (EventSink sink);
-/* Numbers an event of a camera (NULL: of the process) with the members of an object, which it takes, and sends it. */
+/* Sends an event of a camera (NULL: of the process): `seq`, `time` and so on, and `members`, which it takes. */
 void event_post_object (const char *camera, const char *type, JsonObject *members);
 /* Does so with the members that follow as in object_of (). */
 #define event_post(camera, type, ...) event_post_object (camera, type, object_of (__VA_ARGS__))

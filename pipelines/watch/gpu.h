@@ -7,8 +7,8 @@
 
 #include <gst/gst.h>
 
-/* Asks the driver for the number of GPUs, 0 where there is no driver. Writes to `note` which ones get no camera because
- * the plugin has no kernels for them. Call it before threads start. */
+/* Finds the GPUs, and returns how many there are; 0 without a driver. `note` says which ones get no camera because the
+ * plugin has no kernels for them. Call it before threads start. */
 guint gpu_init (GString *note);
 guint gpu_count (void);
 /* Returns the GPU for a camera: `wanted`, or for -1 the one with the fewest cameras among those that the plugin has
@@ -18,8 +18,8 @@ void gpu_release (int gpu);
 /* Sets the GPU of the line's elements whose cuda-device-id is -1, and makes the pipeline's bus answer their questions
  * for a context. */
 void gpu_assign (GstElement *pipeline, GstElement *line, int gpu);
-/* Starts the line's elements before the pipeline, one camera at a time as long as the GPU has no context: the first one
- * makes the context that the others are given. Any thread but the main one; waits for other cameras. */
+/* Starts the line's elements before the pipeline if the GPU has no context yet, one camera at a time: the first one
+ * makes the context that all others get. Any thread but the main one; waits for other cameras. */
 void gpu_warm_up (GstElement *line, int gpu);
 
 #endif

@@ -18,7 +18,7 @@ JsonObject *error_of (const char *format, ...) G_GNUC_PRINTF (1, 2);
 /* Adds the members of another object, which it takes. */
 void object_add_members (JsonObject *object, JsonObject *members);
 
-/* Nodes: a boolean, an integer, and a word of the program's own. */
+/* Nodes: a boolean, an integer, and a word that the program chose: no password can be in it. */
 #define bool_node(value) json_node_init_boolean (json_node_alloc (), value)
 #define int_node(value) json_node_init_int (json_node_alloc (), value)
 #define word_node(word) json_node_init_string (json_node_alloc (), word)

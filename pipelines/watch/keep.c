@@ -243,7 +243,8 @@ by_age (gconstpointer a, gconstpointer b)
   return strcmp (one->path, other->path);
 }
 
-/* Adds a file to the list. A file that is made meanwhile is among the process' own before it is in the folder. */
+/* Adds a file to the list. A file that is begun meanwhile is no danger: keep_begin () comes before it is in the
+ * folder. */
 static void
 list_piece (Prune *prune, const char *name)
 {
@@ -277,8 +278,8 @@ list_pieces (Prune *prune)
     g_dir_close (dir);
 }
 
-/* Says whether what earlier processes recorded has an age: not by a clock that was never set, nor by one
- * that is far behind what was recorded already. */
+/* Decides whether the clock can tell the age of what earlier processes recorded. It cannot if it was never set, or is
+ * far behind the newest piece. */
 static void
 judge_clock (Prune *prune, gint64 now)
 {
@@ -302,8 +303,8 @@ judge_clock (Prune *prune, gint64 now)
   }
 }
 
-/* Puts the pieces in the order in which they were recorded. What a name says counts; where that cannot be, the file's
- * own time; and where that cannot be either, the piece counts from now on. */
+/* Sorts the pieces by the time at which they were recorded: the time in the name; if that cannot be right, the file's
+ * own time; if that cannot be right either, now. */
 static void
 date_pieces (Prune *prune, gint64 now)
 {

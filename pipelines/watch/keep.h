@@ -12,10 +12,10 @@ typedef struct Keep Keep;
 Keep *keep_new (void);
 Keep *keep_ref (Keep *keep);
 void keep_unref (Keep *keep);
-/* Makes the folder if it is missing. Returns why nothing can be recorded there (free it), or NULL. Nothing goes into
- * the place of a disk that was mounted and is not any more. It may wait for a disk; any thread. */
+/* Makes the folder if it is missing. Returns why nothing can be recorded there (free it), or NULL. A folder whose disk
+ * was unmounted is refused. Any thread; waits for the disk. */
 char *keep_check_folder (Keep *keep, const char *folder);
-/* A file is going to be made, and is not written any more. Between the two it is not deleted. Any thread. */
+/* Say that a file is going to be made, and that it is finished. Between the two it is not deleted. Any thread. */
 void keep_begin (Keep *keep, const char *file);
 void keep_end (Keep *keep, const char *file);
 /* Deletes what `keep_days` and `keep_bytes` do not keep, in a thread of the pool, and posts the events. It looks at

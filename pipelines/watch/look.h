@@ -18,7 +18,7 @@ void look_add (GPtrArray *paths, const char *value);
 void look_add_line (GPtrArray *paths, const char *line);
 /* Begins to read them, one path or more, and takes the array. `done` is called later. */
 Look *look_start (GPtrArray *paths, LookDone done, gpointer data);
-/* Has `done` not be called. */
+/* Sees to it that `done` is not called. */
 void look_cancel (Look *look);
 
 #endif

@@ -12,7 +12,7 @@
 #include "secrets.h"
 
 #include <errno.h>
-#include <linux/tcp.h> /* that of the C library lacks the number of bytes */
+#include <linux/tcp.h> /* netinet/tcp.h lacks tcpi_bytes_received */
 #include <mosquitto.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -178,8 +178,8 @@ read_some (struct mosquitto *client)
   return status;
 }
 
-/* Breaks a connection over which comes more than answers to what was sent: libmosquitto collects a message of any size,
- * and there is no subscription to any. Returns libmosquitto's status. */
+/* Breaks a connection over which the broker sends more than answers. We subscribe to nothing, and libmosquitto would
+ * collect a message of any size. Returns libmosquitto's status. */
 static int
 check_amount (struct mosquitto *client, guint64 *before)
 {

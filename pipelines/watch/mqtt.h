@@ -12,7 +12,7 @@
 void mqtt_start (const Config *config);
 /* Queues an event; an EventSink. While the broker is away the last 10000 are kept. */
 void mqtt_publish (const char *line, const char *camera, const char *type);
-/* Sends what is queued and says good-bye; waits for two seconds at most. */
+/* Sends what is queued and says good-bye; waits for 2.5 s at most. */
 void mqtt_stop (void);
 /* Returns "off", "connected" or "away". */
 const char *mqtt_state (void);

@@ -137,8 +137,8 @@ key_of (GList *elements, guint index)
   return key;
 }
 
-/* Returns the place of the element in the list, -1: it has none such. An element that has got another name is found by
- * its kind. */
+/* Returns the index of the key's element in the list, -1: it is not there. If no element of its kind has its name, the
+ * nth of the kind counts. */
 static int
 find (GList *elements, const Key *key)
 {
@@ -210,8 +210,8 @@ is_in_force (GObject *element, const Override *override)
   return same;
 }
 
-/* Sets a value on an element that has not started. Returns FALSE if the element refuses it. An element of this project
- * that has no other value in its place filters the whole frame. */
+/* Sets a value on an element that has not started. If the element refuses it, clears the property, sets it again and
+ * returns whether the element takes it now: without a former value, an element filters the whole frame. */
 static gboolean
 put (GObject *element, const Override *override)
 {
@@ -295,7 +295,7 @@ find_target (GList *elements, const char *target, int *index, GString *wrong)
   return spec;
 }
 
-/* Keeps a value that was set on an element of the list. Returns whether an element had refused the value before it. */
+/* Keeps a value that was set on an element of the list. Returns whether the value before it was refused. */
 static gboolean
 keep (Overrides *overrides, GList *elements, guint index, const char *property, const char *value)
 {
@@ -355,7 +355,8 @@ check_changeable (GParamSpec *spec, GString *wrong)
   return wrong->len == 0;
 }
 
-/* What the element that this thread sets says meanwhile. Other threads, whose warnings are about frames, have none. */
+/* What an element says while this thread sets its property. Warnings from other threads are about frames, and do not
+ * count. */
 static _Thread_local struct {
   GstElement *element;
   char *text; /* NULL: nothing yet */
@@ -459,7 +460,7 @@ overrides_get (GList *elements, const char *target, GString *wrong)
 
 /* ---- for pipelines ------------------------------------------------------- */
 
-/* Sets the sizes that regions are of, where they are the same regions. */
+/* Sets the frame sizes that regions refer to, unless the regions are others now. */
 static void
 restore_sizes (Overrides *overrides, GList *elements)
 {

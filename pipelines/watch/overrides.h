@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * overrides.h: sets and gets properties of a camera's filter, and keeps what was set, and the frame sizes of its
- * regions in pixels. Each new pipeline gets both again, also with another filter line, as long as it has the element.
- * `elements` are those of the filter, in the order of the line. Main thread. */
+ * overrides.h: sets and gets properties of a camera's filter. Keeps the values that were set, and the frame sizes that
+ * regions in pixels refer to. Each new pipeline gets both again; another filter line, too, if it has the element.
+ * `elements`: those of the filter, in the order of the line. Main thread. */
 #ifndef PIPELINES_WATCH_OVERRIDES_H
 #define PIPELINES_WATCH_OVERRIDES_H
 

@@ -5,7 +5,7 @@
  *
  * A part has header lines, an empty line, and a body of "Content-Length" bytes or up to the next boundary. What the
  * stream calls its boundary counts, not what the server has announced; a part that is no JPEG is skipped. The source's
- * bytes are counted (pipeline.c), so that what never ends is not collected for ever. */
+ * bytes are limited (source.c), so that a part without an end does not fill the memory. */
 #define _GNU_SOURCE /* memmem */
 #include "parts.h"
 

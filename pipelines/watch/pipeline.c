@@ -40,7 +40,7 @@ struct Pipeline {
   Source *source;
   GstBus *bus;
   int gpu;
-  GstStructure *size; /* of the filter's next frame, where it is another; of the thread behind the filter */
+  GstStructure *size; /* a new size, not reported before its first frame; of the thread behind the filter */
 
   /* Written by streaming threads. */
   _Atomic guint64 frames;
@@ -68,13 +68,13 @@ struct Pipeline {
 
 /* ---- the branch that encodes ---------------------------------------------- */
 
-/* Frames that the encoder has no time for are dropped there, and only there. No encoder reorders frames, so
- * that PTS and DTS are the same. */
+/* The branch's own queue drops the frames for which the encoder has no time; all others go on. No encoder reorders
+ * frames, so PTS and DTS are the same. */
 
 typedef struct {
   const char *factory;
   gboolean on_gpu;
-  const char *settings; /* %1$u: the quality */
+  const char *settings; /* properties; a value %u: the quality */
 } Encoder;
 
 /* In the order in which they are tried. Properties that a version lacks are left alone. */
@@ -206,8 +206,8 @@ on_sample (GstAppSink *sink, gpointer data)
   return GST_FLOW_OK;
 }
 
-/* Keeps out of the branch what the encoder refuses, since its error would end the whole pipeline, and what comes while
- * the branch is being drained. */
+/* Keeps frames out of the branch if the encoder refuses their size (its error would end the whole pipeline), or if the
+ * branch is being drained. */
 static GstPadProbeReturn
 leave_out (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
@@ -261,7 +261,7 @@ drain_encoder (Pipeline *pipeline)
   GstPad *pad = gst_element_get_static_pad (pipeline->encode.element, "sink");
 
   atomic_store (&pipeline->draining, 1);
-  if (gst_pad_send_event (pad, gst_event_new_eos ())) { /* an end of its own came before otherwise, or an error */
+  if (gst_pad_send_event (pad, gst_event_new_eos ())) { /* FALSE: the stream has ended or failed already */
     g_mutex_lock (&pipeline->lock);
     while (!pipeline->drained && g_cond_wait_until (&pipeline->drain, &pipeline->lock, until))
       ;
@@ -368,7 +368,7 @@ report (gpointer data)
 static char *
 write_file (const char *path, gboolean overwrite, gconstpointer data, gsize n)
 {
-  /* A name of its own: what a process that was killed has left is not in the way. */
+  /* A new name each time: the remains of a process that was killed are not in the way. */
   g_autofree char *part = g_strconcat (path, ".XXXXXX.part", NULL);
   int file = g_mkstemp_full (part, O_WRONLY | O_CLOEXEC, 0640), wrong = 0;
   const char *at = data;
@@ -530,7 +530,8 @@ note_caps (Pipeline *pipeline, GstEvent *event)
       GST_VIDEO_INFO_FPS_N (&info), GST_VIDEO_INFO_FPS_D (&info), NULL);
 }
 
-/* Sees what leaves the filter. A size counts with its first frame: turned pictures have another one before. */
+/* Sees what leaves the filter. A size is reported with its first frame: before a picture is turned upright, there are
+ * caps with its sides exchanged. */
 static GstPadProbeReturn
 on_output (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
@@ -733,8 +734,8 @@ stop_in_thread (gpointer data)
   if (stop->pipeline->encoder)
     drain_encoder (stop->pipeline);
   in_main (drained, stop); /* before `stopped` */
-  /* This thread waits for a start that is under way, and so does the camera. One that has not begun, because the pool's
-   * threads do not keep the order, does nothing any more. */
+  /* Waits for a start that is under way. A start that comes later, since the pool's threads keep no order, sees
+   * `ended`. */
   g_mutex_lock (&stop->pipeline->starting);
   stop->pipeline->ended = TRUE;
   /* uridecodebin, whose source has just failed, refuses the first step down, and takes the next. */

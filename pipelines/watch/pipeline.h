@@ -6,8 +6,8 @@
  *   source ! queue ! videoconvert ! FILTER ! tee ! fakesink
  *                                            tee ! queue ! videoconvert ! encoder ! h264parse ! appsink
  *
- * The second branch is there only where something is recorded; what it makes goes to all takers. Whatever may wait for
- * a camera happens in threads of a pool; a pipeline has two of them at most. */
+ * The second branch is there only if the camera has a folder to record into. Its encoded frames go to all takers: the
+ * recorder is one. Whatever may wait for a camera or a disk happens in threads of a pool. */
 #ifndef PIPELINES_WATCH_PIPELINE_H
 #define PIPELINES_WATCH_PIPELINE_H
 
@@ -27,8 +27,8 @@ typedef struct {
 } PipelinePlan;
 
 typedef struct {
-  guint64 frames, dropped; /* after the filter; before it, since it was too slow */
-  guint64 not_encoded;     /* for the recorder, since the encoder was too slow */
+  guint64 frames, dropped; /* that left the filter; that were dropped before it, since it was too slow */
+  guint64 not_encoded;     /* dropped before the encoder, since it was too slow */
   gint64 last_frame;       /* monotonic µs, 0: none yet */
 } PipelineCounts;
 
@@ -37,8 +37,8 @@ typedef struct {
 #define PIPELINE_UNFIT "cf-unfit" /* reason: nothing is recorded at this size */
 #define PIPELINE_SIZE "cf-size"   /* width, height, format, rate */
 
-/* Returns a pipeline that has not been started, or NULL with what is wrong. `note` receives what it does without. Main
- * thread. */
+/* Returns a pipeline that has not been started, or NULL with what is wrong. `note` says why it lacks an encoder that it
+ * was to have. Main thread. */
 Pipeline *pipeline_new (const PipelinePlan *plan, GString *wrong, GString *note);
 Pipeline *pipeline_ref (Pipeline *pipeline);
 void pipeline_unref (Pipeline *pipeline);
@@ -61,24 +61,24 @@ PipelinePart pipeline_part_of (Pipeline *pipeline, GstObject *object);
 typedef void (*PipelineDone) (Pipeline *pipeline, gpointer data);
 /* Begins to start the pipeline; failures arrive on the bus. */
 void pipeline_start (Pipeline *pipeline);
-/* Begins to stop it. `drained` is called when the recorder gets no more frames, and `done` when the pipeline has ended,
+/* Begins to stop it. `drained` is called when the takers get no more frames, and `done` when the pipeline has ended,
  * however late; both in the main thread. */
 void pipeline_stop (Pipeline *pipeline, PipelineDone drained, PipelineDone done, gpointer data);
-/* Has one that does not end say nothing any more. */
+/* Drops the bus messages of a pipeline that does not end. */
 void pipeline_abandon (Pipeline *pipeline);
 
-/* Gives the taker what is encoded from now on; it may come and go while frames do. No call of a taker that was removed
- * is under way or comes. */
+/* Gives the taker each frame that is encoded from now on. Takers may come and go at any time. When
+ * pipeline_remove_taker () returns, no call of the taker is under way, and none follows. */
 void pipeline_add_taker (Pipeline *pipeline, PipelineTaker taker, gpointer data);
 void pipeline_remove_taker (Pipeline *pipeline, gpointer data);
 
 typedef void (*PipelineSnapshotDone) (const char *error, int width, int height, gpointer data);
-/* Writes the next filtered frame as JPEG or PNG. `done` is called in the main thread, with what went wrong or NULL;
- * not before a frame has come, so the caller sets a deadline of its own and calls pipeline_snapshot_cancel (). Returns
- * FALSE if one is under way. */
+/* Writes the next filtered frame as JPEG or PNG. `done` is called in the main thread, with what went wrong or NULL.
+ * It waits for a frame without a limit, so the caller sets a deadline and calls pipeline_snapshot_cancel (). Returns
+ * FALSE if another snapshot is under way. */
 gboolean
 pipeline_snapshot (Pipeline *pipeline, const char *path, gboolean overwrite, PipelineSnapshotDone done, gpointer data);
-/* Forgets a snapshot that no frame has come for. Returns FALSE if there is none such: `done` will be called. */
+/* Forgets a snapshot that still waits for a frame. Returns FALSE if its frame has come: `done` will be called. */
 gboolean pipeline_snapshot_cancel (Pipeline *pipeline);
 
 #endif

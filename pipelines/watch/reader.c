@@ -26,8 +26,8 @@ line_of (Reader *reader, JsonObject *object, const char *member)
   return GPOINTER_TO_UINT (g_hash_table_lookup (reader->lines, key));
 }
 
-/* Notes the line that a member stands in; json-glib itself keeps the last of two members of one name. It says where the
- * value ends: an object begins with its first member. */
+/* Notes the line of a member, and a name that comes twice, of which json-glib keeps the last one only. The parser's
+ * line is where the value ends; for an object we take the line of its first member. */
 static void
 on_member (JsonParser *parser, JsonObject *object, const char *member, gpointer data)
 {
@@ -214,8 +214,8 @@ reader_clear (Reader *reader)
   g_object_unref (reader->parser);
 }
 
-/* Returns how many bytes belong together where the text begins: a comment of C or text in quotes, also single ones, as
- * json-glib takes them, a word, a number, or one character. */
+/* Returns the length of the token at the beginning of the text: a comment as in C, text in double or single quotes
+ * (json-glib takes both), a word, a number, or one character. */
 static gsize
 token_length (const char *text)
 {

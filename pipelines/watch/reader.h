@@ -46,13 +46,13 @@ JsonObject *reader_parse (Reader *reader, const char *text, gssize length);
 /* Reads the members of an object into the struct; those of the kind FIELD_OTHER are left to the caller. `where`: the
  * object's name for messages, "cameras.door". Returns FALSE after a fault. */
 gboolean reader_fill (Reader *reader, JsonObject *object, const char *where, const Field *fields, gpointer to);
-/* Returns the object that a member is; NULL where it is missing, and after a fault if it is something else. */
+/* Returns the member, an object; NULL if it is missing or, after a fault, if it is something else. */
 JsonObject *reader_object (Reader *reader, JsonObject *object, const char *where, const char *member);
 /* Returns whether the object has two members of this name, of which json-glib kept one. */
 gboolean reader_is_twice (Reader *reader, JsonObject *object, const char *member);
-/* Returns what json-glib may not be given, and its line; NULL if there is nothing. It recurses at each bracket, and the
- * stack is limited: no text that is right has so many. Some versions abort the process at a second value, and take
- * characters that JSON does not have for other ones. The text is valid UTF-8. */
+/* Returns why json-glib may not be given the text, and the line; NULL if it may. The text is valid UTF-8. json-glib
+ * recurses at each bracket, so many brackets use up the stack. Some versions abort the process at a second value, and
+ * read a character that JSON lacks as another one. */
 const char *json_trouble (const char *text, guint *line);
 /* Adds a fault: "FILE:LINE: cameras.door.timeout: ..."; `member` NULL: of the object itself. Returns FALSE. */
 gboolean reader_fault (Reader *reader, JsonObject *object, const char *where, const char *member, const char *format,

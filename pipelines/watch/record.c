@@ -12,11 +12,11 @@
 #include <stdatomic.h>
 
 #define MAX_JUMP ((gint64) 60 * GST_SECOND) /* of time stamps, within one session */
-#define ASTRAY (2 * G_USEC_PER_SEC)         /* so far the time of day may part from the running time */
+#define ASTRAY (2 * G_USEC_PER_SEC)         /* the clock was set if it parts further from the monotonic time */
 #define RETRY 5000                          /* ms, twice as many each time, up to: */
 #define MAX_RETRY 60000
 #define REPORT_DROPPED (10 * G_USEC_PER_SEC)
-#define LATE G_USEC_PER_SEC  /* for which frames may be under way to the recorder */
+#define LATE G_USEC_PER_SEC  /* a frame may reach the recorder so much later */
 #define MAX_BYTES (64 << 20) /* of frames that are held back */
 
 typedef struct {
@@ -43,7 +43,7 @@ struct Recorder {
   guint64 pieces;
   char *by; /* what found the motion */
 
-  GMutex lock; /* of what follows */
+  GMutex lock; /* of what follows; held as well to change `settings` */
   Ring ring;
   GstCaps *caps;
   Session *session;
@@ -128,8 +128,8 @@ ring_trim (Ring *ring, gint64 keep)
   }
 }
 
-/* Returns where a recording begins: with the oldest key frame, or no earlier than what was recorded up to the time
- * stamp `recorded` (-1: nothing was). NULL: there is no key frame. */
+/* Returns the packet that a recording begins with: the oldest one, or, if all up to the time stamp `recorded` was
+ * recorded (-1: nothing was), the last key frame before what is new. NULL: the ring is empty. */
 static GList *
 ring_first (Ring *ring, gint64 recorded)
 {
@@ -146,7 +146,7 @@ ring_first (Ring *ring, gint64 recorded)
   return first;
 }
 
-/* All is kept until a session takes it: the disk may be slow to wake. */
+/* Trims the ring. While a session is being opened all frames stay (up to 64 MiB): the disk may be slow to wake. */
 static void
 trim (Recorder *recorder)
 {
@@ -199,7 +199,7 @@ poke (Recorder *recorder)
   in_main (update_poked, recorder);
 }
 
-/* Other caps, or time stamps that jump, are another recording. Call it with the lock held. */
+/* Breaks the recording off if the caps change or the time stamps jump. Call it with the lock held. */
 static void
 look_for_change (Recorder *recorder, GstBuffer *buffer, GstCaps *caps)
 {
@@ -215,8 +215,8 @@ look_for_change (Recorder *recorder, GstBuffer *buffer, GstCaps *caps)
   recorder->live = FALSE;
 }
 
-/* When the clock was set, what is recorded from here on is another recording, with the right time in its name. Call it
- * with the lock held. */
+/* Breaks the recording off if the clock was set, so that the next file has the right time in its name. Call it with the
+ * lock held. */
 static void
 look_at_clock (Recorder *recorder)
 {
@@ -347,8 +347,8 @@ on_ended (Session *session, const char *error, gpointer data)
   recorder_unref (recorder);
 }
 
-/* Lets the session finish its files beside whatever comes next. One that is still being opened gets its frames first:
- * motion may be shorter than a disk takes to wake. */
+/* Ends the session, which finishes its files while the next one may begin. A session that is still being opened gets
+ * its frames first, and on_opened () ends it: motion may be shorter than a disk takes to wake. */
 static void
 end_session (Recorder *recorder)
 {
@@ -402,7 +402,7 @@ report_dropped (Recorder *recorder)
   guint64 n;
 
   g_mutex_lock (&recorder->lock);
-  /* At the end of a stretch of them or after a while, so that a slow disk does not make an event a frame. */
+  /* Not for each frame that a slow disk loses: when frames are recorded again, or after a while. */
   if (recorder->waits_for_key && now - recorder->reported_at < REPORT_DROPPED)
     n = 0;
   else
@@ -439,8 +439,8 @@ on_timer (gpointer data)
   return G_SOURCE_REMOVE;
 }
 
-/* Returns the monotonic time in µs up to which frames are recorded although nothing moves, 0: it is over. Frames that
- * were made before `until` may come later. */
+/* Returns the monotonic time in µs up to which frames are recorded although nothing moves, 0: it is over. For frames
+ * that were made before `until` and come later, it waits up to LATE longer, and sets `due` for the camera's thread. */
 static gint64
 recorded_until (Recorder *recorder, gint64 now)
 {

@@ -14,14 +14,15 @@ Recorder *recorder_new (CameraSettings *settings);
 void recorder_unref (Recorder *recorder);
 /* A PipelineTaker. */
 gboolean recorder_packet (GstBuffer *buffer, GstCaps *caps, gint64 wall, gpointer recorder);
-/* Records `when`; -1: as the settings say. Returns FALSE if the camera has no folder. */
+/* Sets what the command `record` says: a RecordWhen, -1: as the settings say. Returns FALSE if the camera has no
+ * folder. */
 gboolean recorder_set_when (Recorder *recorder, int when);
 /* Motion has begun or ended, as `by` says ("cudamedian", "motioncells"). */
 void recorder_motion (Recorder *recorder, gboolean on, const char *by);
 /* As if something had moved now. */
 void recorder_trigger (Recorder *recorder);
-/* The camera's pipeline has ended: the files are finished, and what is held back is forgotten. `next` are the settings
- * from here on; NULL: nothing is recorded any more. */
+/* Finishes the files and forgets what is held back, because the camera's pipeline has ended. `next`: the settings from
+ * here on; NULL: nothing is recorded any more. */
 void recorder_pause (Recorder *recorder, CameraSettings *next);
 /* Returns whether files are still being finished. */
 gboolean recorder_is_busy (Recorder *recorder);

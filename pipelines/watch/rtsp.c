@@ -12,7 +12,7 @@
 
 #define MAX_BODY (1 << 20)             /* a description has a few kilobytes */
 #define MAX_MESSAGE (MAX_BODY + 65536) /* with its header lines */
-#define LATE (5 * G_USEC_PER_SEC)      /* so much longer than it may wait for bytes a whole message may take */
+#define LATE (5 * G_USEC_PER_SEC)      /* a whole message may take so much longer than `timeout` */
 #define VISIBLE __attribute__ ((visibility ("default")))
 
 /* Of the message that this thread receives. */
@@ -47,7 +47,8 @@ gst_rtsp_connection_receive_usec (GstRTSPConnection *connection, GstRTSPMessage 
   return result;
 }
 
-/* Is what GLib receives by. For a message that is too long or takes too long the server has closed the connection. */
+/* GLib receives by this function. A message that is too long, or takes too long, ends as if the server had closed the
+ * connection. */
 VISIBLE ssize_t
 recv (int file, void *data, size_t size, int flags)
 {

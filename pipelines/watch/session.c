@@ -33,7 +33,7 @@ struct Session {
   gboolean begun;
   GstClockTime base;
   gint64 wall;                /* of the frame with the time stamp 0 */
-  _Atomic guint64 last, step; /* the newest frame's time stamp, and how long after the one before */
+  _Atomic guint64 last, step; /* the newest frame's time stamp; its distance from the one before */
 
   GMutex lock;       /* of `files` */
   GHashTable *files; /* path -> File, while it is not finished */

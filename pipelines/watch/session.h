@@ -2,7 +2,7 @@
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * session.h: one stretch of recording: encoded frames without a gap, in one or more files (pieces). It has a pipeline
- * of its own, appsrc ! h264parse ! splitmuxsink, so that a disk that is full, slow or gone is no matter of the
+ * of its own, appsrc ! h264parse ! splitmuxsink, so that a disk that is full, slow or gone does not disturb the
  * camera. */
 #ifndef PIPELINES_WATCH_SESSION_H
 #define PIPELINES_WATCH_SESSION_H
@@ -18,7 +18,7 @@ typedef struct {
   void (*opened) (Session *session, gpointer data);
   /* A file was begun (`duration` < 0) or finished. `start`: µs since 1970; `duration`: s. */
   void (*piece) (Session *session, const char *file, gint64 start, double duration, gint64 bytes, gpointer data);
-  /* It is over; `error` NULL: all of it is written. The session is freed behind this call. */
+  /* It is over; `error` NULL: all of it is written. The session may not be used any more: it frees itself. */
   void (*ended) (Session *session, const char *error, gpointer data);
 } SessionCalls;
 

@@ -22,11 +22,11 @@
 #define QUEUED_BYTES (512 << 20) /* of them: ten of the largest pictures would be gigabytes */
 #define MAX_STREAMS 16           /* of one server: pictures, sound, what it sees in them */
 #define MAX_SENDERS 64           /* that packets may name between two pictures */
-/* How much later than the frame before a frame becomes whose own time does not rise. Matroska has ms. */
-#define NEAREST GST_MSECOND          /* at least */
-#define FARTHEST (100 * GST_MSECOND) /* at most */
-#define STEP_BACK GST_SECOND         /* of the source's clock: it was set */
-#define MAX_STANDING 8               /* frames after which a time that does not rise is none */
+/* A frame whose time does not rise gets a later one: half a frame after the frame before, within these bounds. */
+#define NEAREST GST_MSECOND /* Matroska counts in ms */
+#define FARTHEST (100 * GST_MSECOND)
+#define STEP_BACK GST_SECOND /* a larger one: the source's clock was set */
+#define MAX_STANDING 8       /* after so many such frames in a row, their times count as missing */
 
 struct Source {
   gatomicrefcount count;
@@ -38,8 +38,8 @@ struct Source {
   /* The frames' running times; of the source's thread. */
   GstClockTime stamped; /* the last one, NONE: there was none */
   GstClockTime shift;   /* what is added to the source's own */
-  gboolean turned;      /* they lie on their side */
-  const char *exif;     /* how, as the last JPEG says; NULL: it does not */
+  gboolean turned;      /* the pictures lie on their side */
+  const char *exif;     /* the orientation of the last JPEG; NULL: it has none */
   guint standing;       /* frames in a row whose time was not later than the last one */
 
   /* Written by streaming threads. */
@@ -62,8 +62,8 @@ source_ref (Source *self)
 
 /* What sources leave open about their frames. */
 
-/* Returns the running time that a frame goes on with: its own, or a later one where that is missing (NONE) or no later
- * than that of the frame before. Half a frame later, the next one still finds its place. */
+/* Returns the running time that a frame gets: its own, or a later one if that is missing (NONE) or not later than the
+ * frame before. Half a frame later, so that the next frame may still keep its own. */
 static GstClockTime
 rise (Source *self, GstClockTime time, GstClockTime duration)
 {
@@ -81,15 +81,15 @@ rise (Source *self, GstClockTime time, GstClockTime duration)
     if (GST_CLOCK_TIME_IS_VALID (now)) /* before the pipeline plays it has no clock */
       time = MAX (now, time);
   } else {
-    if (self->stamped - time > STEP_BACK) /* the distances from here on are right again */
+    if (self->stamped - time > STEP_BACK) /* shift all later times as well, so that their distances are right */
       self->shift += next - time;
     time = next;
   }
   return self->stamped = time;
 }
 
-/* Completes a colorimetry that has no matrix, as of H.264 that says that its range is full and no more: what follows
- * would not believe the range either. */
+/* Completes a colorimetry without a matrix, as H.264 has it that declares its full range and nothing else. Without a
+ * matrix the next elements would ignore the range, too. */
 static GstEvent *
 complete_color (GstEvent *event)
 {
@@ -115,9 +115,9 @@ complete_color (GstEvent *event)
   return event;
 }
 
-/* Sees what enters the line. A picture has come: the counts of what comes without one begin anew. The times of frames
- * rise: JPEGs over HTTP have none; some cameras and files give several frames the same, or step back; and an encoder or
- * a muxer would lose these frames. */
+/* Sees each picture that enters the line. The counts of what comes without a picture begin anew. A time that is missing
+ * (JPEGs over HTTP) or does not rise (some cameras and files) is replaced: an encoder or a muxer would lose the
+ * frame. */
 static GstPadProbeReturn
 on_input (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
@@ -150,8 +150,8 @@ on_input (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 
 /* ---- pictures that lie on their side ------------------------------------- */
 
-/* As a file's display matrix or EXIF says. They are turned upright before the filter: recordings and snapshots have
- * nowhere to say it. */
+/* A file's display matrix or EXIF says it. They are turned upright before the filter, because recordings and snapshots
+ * carry no such mark. */
 
 /* Puts videoflip behind the pad, which is in the middle of pushing a frame. */
 static void
@@ -191,7 +191,8 @@ is_turned (GstEvent *event)
   return gst_tag_list_get_string (tags, GST_TAG_IMAGE_ORIENTATION, &orientation) && g_strcmp0 (orientation, "rotate-0");
 }
 
-/* Waits for a frame behind such a tag: GStreamer sends the events before it again to what is linked then. */
+/* Waits for the first frame after such a tag to insert videoflip: GStreamer sends the sticky events again to a new
+ * peer. */
 static GstPadProbeReturn
 on_data (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
@@ -207,8 +208,7 @@ on_data (GstPad *pad, GstPadProbeInfo *info, gpointer data)
   return GST_PAD_PROBE_REMOVE;
 }
 
-/* Has the pictures from this pad, which is linked to the line's first one, turned upright where they say that they are
- * not. */
+/* Turns the pictures of this pad upright if they lie on their side. The caller links it to the head. */
 static void
 turn_pictures (Source *self, GstPad *pad)
 {
@@ -228,7 +228,7 @@ read_exif (const guint8 *data, gsize size)
   return g_intern_string (orientation);
 }
 
-/* Sends a decoder what the EXIF of a JPEG that comes to its pad says about its sides. */
+/* Sends a decoder the orientation that the EXIF of a JPEG has, as a tag. */
 static void
 note_exif (Source *self, GstPad *pad, const guint8 *data, gsize size)
 {
@@ -251,8 +251,8 @@ note_exif (Source *self, GstPad *pad, const guint8 *data, gsize size)
 
 /* ---- limits -------------------------------------------------------------- */
 
-/* All cameras share the process. A camera can make it hold: bytes without a picture, which a demuxer or a decoder
- * collects; streams of an RTSP server, a thread each; and as much as a picture declares, which a decoder allocates. */
+/* All cameras share the process. A camera can fill its memory by bytes without a picture, which a demuxer or a decoder
+ * collects; by streams of an RTSP server, a thread each; and by the size of a picture, which a decoder allocates. */
 
 /* Counts what comes from the source since the last picture. When it is too much, nothing more of it passes. */
 static GstPadProbeReturn
@@ -340,8 +340,8 @@ limit_streams (Source *self, GstElement *source)
   g_signal_connect (source, "new-manager", G_CALLBACK (limit_manager), self);
 }
 
-/* Returns whether the bytes have a header of a JPEG frame with more than `max` columns or rows, and which. Wherever it
- * is: a decoder may find another beginning of the picture than we do. */
+/* Is there the header of a JPEG frame with more than `max` columns or rows? Returns its size. Looks everywhere in the
+ * bytes: a decoder may see the picture begin elsewhere than we do. */
 static gboolean
 find_larger (const guint8 *data, gsize size, guint max, guint *width, guint *height)
 {
@@ -483,7 +483,7 @@ set_up_source (GstElement *decoder, GstElement *source, gpointer data)
   g_autofree char *latency = g_strdup_printf ("%u", s->latency), *us = g_strdup_printf ("%u000000", s->timeout);
 
   (void) decoder;
-  if (s->live || s->http) /* a file is no longer than it is */
+  if (s->live || s->http) /* a file has an end */
     limit_bytes (self, source);
   trust_set_up (source, self->bin, s);
   if (strcmp (element_kind (source), "rtspsrc"))
@@ -509,7 +509,8 @@ set_up_part (GstBin *decoder, GstBin *bin, GstElement *element, gpointer data)
     gst_util_set_object_arg (G_OBJECT (self->input.element), "leaky", "downstream");
 }
 
-/* Playlists and descriptions of other streams do not, since their elements open any address and any file. */
+/* May the stream be decoded? Playlists and descriptions of other streams may not: their elements would open any address
+ * and any file. */
 static gboolean
 may_hold_pictures (GstCaps *caps)
 {
@@ -523,7 +524,7 @@ may_hold_pictures (GstCaps *caps)
   return FALSE;
 }
 
-/* Has only what may hold pictures decoded. The first kind that may not is for the sentence of on_no_more_pads (). */
+/* Lets decodebin go on with pictures only. Notes the first other kind for the error of on_no_more_pads (). */
 static gboolean
 continue_decoding (GstElement *decoder, GstPad *pad, GstCaps *caps, gpointer data)
 {

@@ -14,7 +14,7 @@ typedef struct Source Source;
  * with what is wrong. */
 Source *source_new (GstElement *pipeline, CameraSettings *settings, GstElement **last, GString *wrong);
 void source_unref (Source *source);
-/* Adds the source itself, when the filter is linked. */
+/* Adds the source itself. Call it when the filter is linked. */
 gboolean source_link (Source *source, GString *wrong);
 /* Returns how many frames were dropped because the filter was too slow. */
 guint64 source_dropped (Source *source);

@@ -126,7 +126,7 @@ check_certificates (GstElement *source, GstElement *pipeline, const CameraSettin
 
 /* ---- redirects ----------------------------------------------------------- */
 
-/* Sees each request to a camera by RTSP. rtspsrc has a new address where the one before has redirected it. */
+/* Sees each RTSP request. After a redirect, `location` of rtspsrc is another address. */
 static gboolean
 before_send (GstElement *source, gpointer message, gpointer pipeline)
 {

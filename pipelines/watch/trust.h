@@ -8,7 +8,7 @@
 
 #include "config.h"
 
-/* What follows a sentence that says that a camera redirects. */
+/* The end of the sentence "The camera redirects to ...: ". */
 #define TRUST_NO_REDIRECT \
   "that is not followed, since a camera must not choose what is read, and its password is for its own address; set " \
   "the address as \"source\" if it is the camera's, too"

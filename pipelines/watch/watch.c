@@ -31,8 +31,8 @@ watch_find (Watch *watch, const char *name)
   return find_camera (watch->cameras, name);
 }
 
-/* Starts the camera, or has it wait while the one that had its name before is still being stopped: the two would want
- * the same device. */
+/* Starts the camera. If an older one of its name is still being stopped, the camera waits, since both would want the
+ * same device. */
 static void
 add_camera (Watch *watch, CameraSettings *settings, gboolean looked)
 {

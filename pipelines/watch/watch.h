@@ -22,9 +22,9 @@ typedef struct {
 /* Starts all cameras of the configuration, which the watch takes. */
 void watch_start (Watch *watch, Config *config);
 Camera *watch_find (Watch *watch, const char *name);
-/* Return FALSE with what is wrong. */
+/* Adds a camera from the text of its JSON object. Returns FALSE with what is wrong. */
 gboolean watch_add (Watch *watch, const char *name, const char *json, GString *wrong);
-/* Adds the files that a reload reads in the main thread. */
+/* Adds the files that watch_reload () reads, so that they can be read ahead (look.h). */
 void watch_add_files (Watch *watch, GPtrArray *paths);
 /* Reads the file again. Returns the names of the cameras that were added, removed, changed and kept, and the parts of
  * the file that only a new process takes up; NULL with what is wrong. */
@@ -32,7 +32,7 @@ JsonObject *watch_reload (Watch *watch, GString *wrong);
 void watch_remove (Watch *watch, Camera *camera);
 /* Begins to end: finishes files and stops cameras, within 10.5 s. `reason` is for the event. */
 void watch_end (Watch *watch, const char *reason);
-/* Once a second: cameras that are lost, those that have gone. */
+/* Finds cameras that are lost, and frees those that have gone; call it once a second. */
 void watch_tick (Watch *watch);
 
 #endif
