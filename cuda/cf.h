@@ -550,7 +550,21 @@ cf_archs_run (const char *archs, int capability)
   return runs && capability >= CF_OLDEST_CAPABILITY;
 }
 
-/* Returns CF_OK if they run on the GPU, else CF_UNSUPPORTED and a sentence. Any thread; asks nothing of the GPU. */
+/* Returns the first GPU of 0..n - 1 with the smallest count whose bit, 1 << number, is not in `unfit`; -1 if there is
+ * none. n <= 64. Inline for the same reason. */
+static inline int
+cf_gpu_fewest (const unsigned *counts, unsigned n, uint64_t unfit)
+{
+  int best = -1;
+
+  for (unsigned i = 0; i < n; i++)
+    if (!(unfit >> i & 1) && (best < 0 || counts[i] < counts[best]))
+      best = (int) i;
+  return best;
+}
+
+/* Returns CF_OK if kernels for `archs` run on the GPU, else CF_UNSUPPORTED and a sentence. Any thread; asks nothing of
+ * the GPU. */
 CfCode cf_gpu_check (const CfGpuInfo *info, const char *archs, CfStatus *status);
 
 /* CUDA context current in all functions below. */

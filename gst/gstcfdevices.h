@@ -18,8 +18,6 @@ void gst_cf_devices_count (gint device, gint change);
 /* Returns the GPU of 0..n - 1 for the next element: one whose bit, 1 << number, is not in `unfit`, unless all are; 0
  * if n is 0. */
 gint gst_cf_devices_choose (guint n, guint64 unfit);
-/* Returns the index of the first smallest of n counts; 0 if n is 0. */
-guint gst_cf_devices_fewest (const guint *elements, guint n);
 
 G_END_DECLS
 #endif

@@ -16,7 +16,7 @@
 enum { MAJOR = 75, MINOR = 76 };
 
 static guint n_gpus, cameras[MAX_GPUS];
-static gboolean unfit[MAX_GPUS];       /* the plugin's kernels do not run there */
+static guint64 unfit;                  /* the bits of GPUs on which the plugin's kernels do not run */
 static GMutex lock;                    /* of `contexts` */
 static GstContext *contexts[MAX_GPUS]; /* for the life of the process: the GPU's memory is not freed for a reconnect */
 static GMutex opening[MAX_GPUS];       /* held while a GPU's first context is made */
@@ -47,12 +47,13 @@ find_unfit (GModule *driver, GString *note)
       !g_module_symbol (driver, "cuDeviceGetAttribute", &ask.symbol))
     return;
   for (guint i = 0; i < n_gpus; i++) {
-    unfit[i] = get.get (&device, (int) i) == 0 && ask.attribute (&major, MAJOR, device) == 0 &&
-        ask.attribute (&minor, MINOR, device) == 0 && !cf_archs_run (archs, 10 * major + minor);
-    if (unfit[i])
-      g_string_append_printf (note,
-          "%sGPU %u gets no camera: it has compute capability %d.%d, and the plugin's kernels are for %s",
-          note->len ? "; " : "", i, major, minor, archs[0] ? archs : "7.5 and newer");
+    if (get.get (&device, (int) i) || ask.attribute (&major, MAJOR, device) || ask.attribute (&minor, MINOR, device) ||
+        cf_archs_run (archs, 10 * major + minor))
+      continue;
+    unfit |= G_GUINT64_CONSTANT (1) << i;
+    g_string_append_printf (note,
+        "%sGPU %u gets no camera: it has compute capability %d.%d, and the plugin's kernels are for %s",
+        note->len ? "; " : "", i, major, minor, archs[0] ? archs : "7.5 and newer");
   }
 }
 
@@ -86,18 +87,12 @@ gpu_count (void)
 int
 gpu_take (int wanted)
 {
-  int best = -1;
+  const int gpu = wanted >= 0 ? wanted : cf_gpu_fewest (cameras, n_gpus, unfit);
 
-  if (wanted >= (int) n_gpus)
+  if (gpu < 0 || gpu >= (int) n_gpus)
     return -1;
-  for (int i = 0; i < (int) n_gpus; i++)
-    if (!unfit[i] && (best < 0 || cameras[i] < cameras[best]))
-      best = i;
-  if (wanted >= 0)
-    best = wanted;
-  if (best >= 0)
-    cameras[best]++;
-  return best;
+  cameras[gpu]++;
+  return gpu;
 }
 
 void

@@ -4,6 +4,7 @@
  * negotiation.c: caps on offer, backends, the choice of the GPU for the next element
  * (with made-up counts). flight.c has new caps, states, events and latency. */
 #include "common.h"
+#include "cf.h"
 #include "gstcfdevices.h"
 
 static gboolean
@@ -137,12 +138,14 @@ GST_END_TEST
 GST_START_TEST (fewest)
 {
   static const struct {
-    guint n, numbers[4], right;
-  } rows[] = { { 0, { 0 }, 0 }, { 1, { 7 }, 0 }, { 2, { 0, 0 }, 0 }, { 2, { 3, 2 }, 1 }, { 4, { 5, 1, 1, 2 }, 1 },
-    { 4, { 9, 9, 9, 8 }, 3 }, { 3, { 0, 1, 2 }, 0 } };
+    guint n, numbers[4], unfit;
+    gint right;
+  } rows[] = { { 0, { 0 }, 0, -1 }, { 1, { 7 }, 0, 0 }, { 2, { 0, 0 }, 0, 0 }, { 2, { 3, 2 }, 0, 1 },
+    { 4, { 5, 1, 1, 2 }, 0, 1 }, { 4, { 9, 9, 9, 8 }, 0, 3 }, { 3, { 0, 1, 2 }, 0, 0 }, { 3, { 0, 1, 2 }, 1, 1 },
+    { 4, { 5, 1, 1, 2 }, 6, 3 }, { 2, { 0, 1 }, 3, -1 } };
 
   for (gsize i = 0; i < G_N_ELEMENTS (rows); i++)
-    fail_unless_equals_int (gst_cf_devices_fewest (rows[i].numbers, rows[i].n), rows[i].right);
+    fail_unless_equals_int (cf_gpu_fewest (rows[i].numbers, rows[i].n, rows[i].unfit), rows[i].right);
 }
 GST_END_TEST
 
