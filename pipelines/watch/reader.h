@@ -36,6 +36,7 @@ typedef struct {
   GHashTable *twice; /* the same, of members that an object has twice */
   JsonParser *parser;
   GString *wrong;
+  gboolean secret; /* faults repeat nothing of the text */
 } Reader;
 
 /* `path` NULL: the text is no file. Texts that are passed are not copied, but for the folder. */
@@ -50,10 +51,6 @@ gboolean reader_fill (Reader *reader, JsonObject *object, const char *where, con
 JsonObject *reader_object (Reader *reader, JsonObject *object, const char *where, const char *member);
 /* Returns whether the object has two members of this name, of which json-glib kept one. */
 gboolean reader_is_twice (Reader *reader, JsonObject *object, const char *member);
-/* Returns why json-glib may not be given the text, and the line; NULL if it may. The text is valid UTF-8. json-glib
- * recurses at each bracket, so many brackets use up the stack. Some versions abort the process at a second value, and
- * read a character that JSON lacks as another one. */
-const char *json_trouble (const char *text, guint *line);
 /* Adds a fault: "FILE:LINE: cameras.door.timeout: ..."; `member` NULL: of the object itself. Returns FALSE. */
 gboolean reader_fault (Reader *reader, JsonObject *object, const char *where, const char *member, const char *format,
     ...) G_GNUC_PRINTF (5, 6);

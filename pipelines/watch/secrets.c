@@ -7,8 +7,6 @@
 #include "reader.h"
 
 #include <glib/gstdio.h>
-#include <json-glib/json-glib.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -59,39 +57,31 @@ check_entry (const char *path, JsonObject *top, const char *name, GString *wrong
 static JsonObject *
 read_file (const char *path, GString *wrong)
 {
-  g_autoptr (JsonParser) parser = json_parser_new_immutable ();
   g_autoptr (GError) error = NULL;
   g_autoptr (GList) names = NULL;
   g_autofree char *text = NULL;
   JsonObject *top = NULL;
-  JsonNode *root = NULL;
-  const char *trouble;
   GStatBuf info;
+  Reader reader;
   gsize length;
-  guint line;
 
+  reader_init (&reader, path, NULL, wrong);
+  reader.secret = TRUE;
   if (g_stat (path, &info) == 0 && info.st_mode & (S_IROTH | S_IWOTH | S_IWGRP))
     g_string_append_printf (wrong, "%s: others may %s it (mode %04o): chmod 600 %s", path,
         info.st_mode & S_IROTH ? "read" : "write", (guint) info.st_mode & 07777, path);
   else if (!g_file_get_contents (path, &text, &length, &error))
     g_string_append (wrong, error->message);
-  else if (!g_utf8_validate (text, (gssize) length, NULL))
-    g_string_append_printf (wrong, "%s: it is not UTF-8 text", path);
-  else if ((trouble = json_trouble (text, &line)))
-    g_string_append_printf (wrong, "%s:%u: %s", path, line, trouble);
-  else if (!json_parser_load_from_data (parser, text, (gssize) length, &error)) {
-    /* The parser's message, "<data>:LINE:...", repeats parts of the file: only the line is taken from it. */
-    sscanf (error->message, "<data>:%u:", &line);
-    g_string_append_printf (wrong, "%s:%u: it is not JSON", path, line);
-  } else if (!(root = json_parser_get_root (parser)) || !JSON_NODE_HOLDS_OBJECT (root))
-    g_string_append_printf (wrong, "%s: it has to be a JSON object: { ... }", path);
   else
-    top = json_node_get_object (root);
+    top = reader_parse (&reader, text, (gssize) length);
   names = top ? json_object_get_members (top) : NULL;
   for (GList *l = names; top && l; l = l->next)
     if (!check_entry (path, top, l->data, wrong))
       top = NULL;
-  return top ? json_object_ref (top) : NULL;
+  if (top)
+    json_object_ref (top);
+  reader_clear (&reader);
+  return top;
 }
 
 gboolean
