@@ -7,11 +7,10 @@
 #include "events.h"
 #include "look.h"
 #include "secrets.h"
+#include "snapshot.h"
 #include "status.h"
 
 #include <string.h>
-
-#define SNAPSHOT_WITHIN 5000 /* ms for a frame to come */
 
 typedef struct {
   Watch *watch;
@@ -169,65 +168,6 @@ command_quit (const Call *call)
 
 /* ---- snapshots ----------------------------------------------------------- */
 
-typedef struct {
-  ControlAnswer answer; /* NULL: it was answered */
-  gpointer from;
-  Pipeline *pipeline;
-  char *camera, *file;
-  guint timer;
-  gboolean late;
-} Snapshot;
-
-static void
-snapshot_free (Snapshot *snapshot)
-{
-  pipeline_unref (snapshot->pipeline);
-  g_free (snapshot->camera);
-  g_free (snapshot->file);
-  g_free (snapshot);
-}
-
-static void
-on_snapshot (const char *error, int width, int height, gpointer data)
-{
-  Snapshot *snapshot = data;
-  JsonObject *answer = error ? error_of ("%s", error) : ok_answer (), *picture;
-
-  g_clear_handle_id (&snapshot->timer, g_source_remove);
-  if (!error) {
-    picture = object_of ("file", text_node (snapshot->file), "width", int_node (width), "height", int_node (height),
-        NULL);
-    object_add_members (answer, json_object_ref (picture));
-    event_post_object (snapshot->camera, "snapshot", picture);
-  }
-  if (snapshot->answer)
-    snapshot->answer (snapshot->from, answer);
-  else
-    json_object_unref (answer);
-  snapshot_free (snapshot);
-}
-
-/* Answers after 5 s that no frame has come; after twice as long, that the file is not written yet. */
-static gboolean
-on_snapshot_late (gpointer data)
-{
-  Snapshot *snapshot = data;
-  gboolean none = pipeline_snapshot_cancel (snapshot->pipeline);
-
-  if (!none && !snapshot->late) {
-    snapshot->late = TRUE;
-    return G_SOURCE_CONTINUE;
-  }
-  snapshot->timer = 0;
-  snapshot->answer (snapshot->from,
-      none ? error_of ("no frame came within %d s", SNAPSHOT_WITHIN / 1000)
-           : error_of ("%s: the disk is slow; the event \"snapshot\" says when it is written", snapshot->file));
-  snapshot->answer = NULL;
-  if (none)
-    snapshot_free (snapshot);
-  return G_SOURCE_REMOVE;
-}
-
 /* Returns the file of "[--overwrite] FILE", which may be relative to the folder of the configuration. */
 static char *
 snapshot_file (const Call *call, gboolean *overwrite)
@@ -244,24 +184,13 @@ command_snapshot (const Call *call)
 {
   gboolean overwrite;
   g_autofree char *file = snapshot_file (call, &overwrite);
-  Snapshot *snapshot;
 
   if (!g_str_has_suffix (file, ".png") && !g_str_has_suffix (file, ".jpg") && !g_str_has_suffix (file, ".jpeg"))
     return error_of ("\"%s\" does not end in .jpg, .jpeg or .png", file);
   if (call->camera->state != CAMERA_UP)
     return error_of ("the camera is not up (%s)", camera_state_name (call->camera->state));
-  snapshot = g_new0 (Snapshot, 1);
-  snapshot->pipeline = pipeline_ref (call->camera->pipeline);
-  snapshot->file = g_strdup (file);
-  snapshot->camera = g_strdup (call->camera->settings->name);
-  if (!pipeline_snapshot (snapshot->pipeline, file, overwrite, on_snapshot, snapshot)) {
-    snapshot_free (snapshot);
-    return error_of ("a snapshot of this camera is being taken");
-  }
-  snapshot->answer = call->answer;
-  snapshot->from = call->from;
-  snapshot->timer = g_timeout_add (SNAPSHOT_WITHIN, on_snapshot_late, snapshot);
-  return NULL;
+  return snapshot_take (pipeline_filter (call->camera->pipeline), call->camera->settings->name, file, overwrite,
+      call->answer, call->from);
 }
 
 /* ---- files that are named ------------------------------------------------ */

@@ -40,7 +40,6 @@ typedef struct {
 /* Returns a pipeline that has not been started, or NULL with what is wrong. `note` says why it lacks an encoder that it
  * was to have. Main thread. */
 Pipeline *pipeline_new (const PipelinePlan *plan, GString *wrong, GString *note);
-Pipeline *pipeline_ref (Pipeline *pipeline);
 void pipeline_unref (Pipeline *pipeline);
 /* Its bus, and the bin of the filter line. They belong to the pipeline. */
 GstBus *pipeline_bus (Pipeline *pipeline);
@@ -71,14 +70,5 @@ void pipeline_abandon (Pipeline *pipeline);
  * pipeline_remove_taker () returns, no call of the taker is under way, and none follows. */
 void pipeline_add_taker (Pipeline *pipeline, PipelineTaker taker, gpointer data);
 void pipeline_remove_taker (Pipeline *pipeline, gpointer data);
-
-typedef void (*PipelineSnapshotDone) (const char *error, int width, int height, gpointer data);
-/* Writes the next filtered frame as JPEG or PNG. `done` is called in the main thread, with what went wrong or NULL.
- * It waits for a frame without a limit, so the caller sets a deadline and calls pipeline_snapshot_cancel (). Returns
- * FALSE if another snapshot is under way. */
-gboolean
-pipeline_snapshot (Pipeline *pipeline, const char *path, gboolean overwrite, PipelineSnapshotDone done, gpointer data);
-/* Forgets a snapshot that still waits for a frame. Returns FALSE if its frame has come: `done` will be called. */
-gboolean pipeline_snapshot_cancel (Pipeline *pipeline);
 
 #endif
