@@ -283,6 +283,8 @@ read_camera (Reader *reader, JsonObject *object, JsonObject *defaults, const cha
   return ok ? s : NULL;
 }
 
+#define NAME_RULE "a camera's name has up to 64 letters, digits and . _ -, and begins with a letter or a digit"
+
 /* Names become names of files, topics and labels. */
 static gboolean
 is_name (const char *name)
@@ -312,8 +314,7 @@ read_cameras (Reader *reader, JsonObject *top, Config *config)
     if (reader_is_twice (reader, cameras, l->data))
       ok = reader_fault (reader, cameras, "cameras", l->data, "two cameras have this name");
     else if (!is_name (l->data))
-      ok = reader_fault (reader, cameras, "cameras", l->data,
-          "a camera's name has up to 64 letters, digits and . _ -, and begins with a letter or a digit");
+      ok = reader_fault (reader, cameras, "cameras", l->data, NAME_RULE);
     else if (object && (settings = read_camera (reader, object, config->defaults, where, l->data)))
       g_ptr_array_add (config->cameras, settings);
     else
@@ -396,29 +397,25 @@ read_defaults (Reader *reader, JsonObject *top, Config *config)
 {
   JsonObject *defaults = reader_object (reader, top, "", "defaults");
   JsonObject *record = defaults ? reader_object (reader, defaults, "defaults", "record") : NULL;
-  CameraSettings scratch = { 0 };
+  CameraSettings *scratch = g_new0 (CameraSettings, 1);
   gboolean ok = TRUE;
 
+  g_atomic_ref_count_init (&scratch->count);
   if (defaults) {
-    ok = reader_fill (reader, defaults, "defaults", camera_fields, &scratch);
+    ok = reader_fill (reader, defaults, "defaults", camera_fields, scratch);
     if (record)
-      ok &= reader_fill (reader, record, "defaults.record", record_fields, &scratch);
+      ok &= reader_fill (reader, record, "defaults.record", record_fields, scratch);
     json_object_unref (config->defaults);
     config->defaults = json_object_ref (defaults);
   }
-  g_free (scratch.source);
-  g_free (scratch.filter);
-  g_free (scratch.user);
-  g_free (scratch.tls_ca);
-  g_free (scratch.tls_pin);
-  g_free (scratch.record.folder);
+  camera_settings_unref (scratch);
   return ok && reader->wrong->len == 0;
 }
 
 static gboolean
 read_top (Reader *reader, JsonObject *top, Config *config)
 {
-  static const char *const process[] = { "control", "mqtt", "metrics", "secrets" };
+  static const char *const process[] = { "control", "mqtt", "metrics" };
   g_autoptr (GString) text = g_string_new (NULL);
   JsonObject *part;
   gboolean ok;
@@ -432,7 +429,7 @@ read_top (Reader *reader, JsonObject *top, Config *config)
     ok &= read_metrics (reader, part, config);
   ok &= read_defaults (reader, top, config);
   ok &= read_cameras (reader, top, config);
-  for (guint i = 0; i < G_N_ELEMENTS (process) - 1; i++) {
+  for (guint i = 0; i < G_N_ELEMENTS (process); i++) {
     JsonNode *node = json_object_get_member (top, process[i]);
     g_autofree char *json = node ? json_to_string (node, FALSE) : NULL;
 
@@ -486,8 +483,7 @@ config_read_camera (const Config *config, const char *name, const char *json, GS
 
   reader_init (&reader, NULL, folder, wrong);
   if (!is_name (name))
-    g_string_append (wrong,
-        "a camera's name has up to 64 letters, digits and . _ -, and begins with a letter or a digit");
+    g_string_append (wrong, NAME_RULE);
   else if ((object = reader_parse (&reader, json, (gssize) strlen (json))))
     settings = read_camera (&reader, object, config->defaults, where, name);
   reader_clear (&reader);

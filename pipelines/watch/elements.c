@@ -14,8 +14,9 @@ is_there (const char *name)
   return factory != NULL;
 }
 
-void
-element_missing (const char *name, GString *wrong)
+/* Adds that this GStreamer has no such element, and in which package it is. */
+static void
+report_missing (const char *name, GString *wrong)
 {
   static const struct {
     const char *package, *elements[10];
@@ -40,7 +41,7 @@ elements_for_recording (gboolean mp4, GString *wrong)
 
   for (guint i = 0; i < G_N_ELEMENTS (names); i++)
     if (!is_there (names[i]))
-      element_missing (names[i], wrong);
+      report_missing (names[i], wrong);
   if (!is_there ("nvh264enc") && !is_there ("x264enc") && !is_there ("openh264enc"))
     g_string_append_printf (wrong,
         "%sthis GStreamer has no encoder for H.264: install x264enc (gstreamer1.0-plugins-ugly) or openh264enc "
@@ -56,7 +57,7 @@ element_add (GstElement *bin, const char *factory, const char *name, GString *wr
   if (element)
     gst_bin_add (GST_BIN (bin), element);
   else
-    element_missing (factory, wrong);
+    report_missing (factory, wrong);
   return element;
 }
 

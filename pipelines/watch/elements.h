@@ -10,8 +10,6 @@
 
 /* Makes an element and adds it to the bin. Returns NULL with a sentence if there is no such element. */
 GstElement *element_add (GstElement *bin, const char *factory, const char *name, GString *wrong);
-/* Adds that this GStreamer has no such element, and in which package it is. */
-void element_missing (const char *name, GString *wrong);
 /* Adds which elements are missing to record into MP4 or Matroska; nothing if all are there. */
 void elements_for_recording (gboolean mp4, GString *wrong);
 /* Returns the element's kind, as in gst-launch-1.0; "" where it has none. */

@@ -67,8 +67,9 @@ write_lines (gpointer data)
 }
 
 void
-events_start (void)
+events_start (EventSink sink)
 {
+  out.sink = sink;
   out.thread = g_thread_new ("output", write_lines, NULL);
   g_thread_unref (out.thread);
 }
@@ -84,12 +85,6 @@ events_stop (void)
   while (out.thread && g_cond_wait_until (&out.changed, &out.lock, deadline))
     ;
   g_mutex_unlock (&out.lock);
-}
-
-void
-events_set_sink (EventSink sink)
-{
-  out.sink = sink;
 }
 
 /* Takes the text, which ends with an end of line. Returns whether there was room. */

@@ -10,13 +10,12 @@
 
 #define EVENT_SCHEMA 1
 
+/* Gets each event as well: its line, its camera (or NULL) and its type. */
+typedef void (*EventSink) (const char *line, const char *camera, const char *type);
 /* Starts the thread that writes standard output. */
-void events_start (void);
+void events_start (EventSink sink);
 /* Writes what is queued and ends the thread; waits a second at most for a reader that has stopped. */
 void events_stop (void);
-/* Each event goes to this function as well: its line, its camera (or NULL) and its type. */
-typedef void (*EventSink) (const char *line, const char *camera, const char *type);
-void events_set_sink (EventSink sink);
 /* Sends an event of a camera (NULL: of the process): `seq`, `time` and so on, and `members`, which it takes. */
 void event_post_object (const char *camera, const char *type, JsonObject *members);
 /* Does so with the members that follow as in object_of (). */

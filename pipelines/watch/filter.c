@@ -6,7 +6,7 @@
 
 #include "../tools/line.h"
 #include "elements.h"
-#include "events.h"
+#include "json.h"
 
 /* In system memory or any other. */
 static gboolean

@@ -182,8 +182,7 @@ run (Config *config)
     client_stop_listening ();
     finish (2);
   }
-  events_set_sink (on_event);
-  events_start ();
+  events_start (on_event);
   mqtt_start (config);
   signal_sources[0] = g_unix_signal_add (SIGINT, on_interrupt, &watch);
   signal_sources[1] = g_unix_signal_add (SIGTERM, on_terminate, &watch);

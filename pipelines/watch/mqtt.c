@@ -360,7 +360,7 @@ connect_once (void)
 }
 
 static gpointer
-pipeline_thread (gpointer data)
+mqtt_thread (gpointer data)
 {
   gboolean reported = FALSE;
   int delay = FIRST_DELAY;
@@ -411,7 +411,7 @@ mqtt_start (const Config *config)
   mqtt.port = (int) config->mqtt.port;
   mqtt.tls = config->mqtt.tls;
   mqtt.wake = eventfd (0, EFD_CLOEXEC | EFD_NONBLOCK);
-  g_thread_unref (g_thread_new ("mqtt", pipeline_thread, NULL));
+  g_thread_unref (g_thread_new ("mqtt", mqtt_thread, NULL));
 }
 
 void
@@ -458,31 +458,5 @@ mqtt_state (void)
   connected = mqtt.connected;
   g_mutex_unlock (&mqtt.lock);
   return !mqtt.on ? "off" : connected ? "connected" : "away";
-}
-#else
-/* config.c refuses the setting. */
-void
-mqtt_start (const Config *config)
-{
-  (void) config;
-}
-
-void
-mqtt_publish (const char *line, const char *camera, const char *type)
-{
-  (void) line;
-  (void) camera;
-  (void) type;
-}
-
-void
-mqtt_stop (void)
-{
-}
-
-const char *
-mqtt_state (void)
-{
-  return "off";
 }
 #endif

@@ -8,6 +8,7 @@
 
 #include "config.h"
 
+#ifdef HAVE_MOSQUITTO
 /* Starts the thread if the configuration names a broker. */
 void mqtt_start (const Config *config);
 /* Queues an event; an EventSink. While the broker is away the last 10000 are kept. */
@@ -16,5 +17,11 @@ void mqtt_publish (const char *line, const char *camera, const char *type);
 void mqtt_stop (void);
 /* Returns "off", "connected" or "away". */
 const char *mqtt_state (void);
+#else /* config.c refuses the setting */
+#define mqtt_start(config) ((void) (config))
+#define mqtt_publish(line, camera, type) ((void) (line), (void) (camera), (void) (type))
+#define mqtt_stop() ((void) 0)
+#define mqtt_state() "off"
+#endif
 
 #endif

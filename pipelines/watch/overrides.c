@@ -256,19 +256,18 @@ static int
 find_element (GList *elements, const char *name)
 {
   char *end;
-  guint64 index = g_ascii_strtoull (name, &end, 10);
-  guint n = g_list_length (elements), i = 0;
+  guint64 place = g_ascii_strtoull (name, &end, 10);
+  int index = 0, kind = -1;
 
   if (g_ascii_isdigit (name[0]) && !*end)
-    return index < n ? (int) index : -1;
-  for (GList *l = elements; l; l = l->next, i++)
+    return place < g_list_length (elements) ? (int) place : -1;
+  for (GList *l = elements; l; l = l->next, index++) {
     if (!strcmp (GST_OBJECT_NAME (l->data), name))
-      return (int) i;
-  i = 0;
-  for (GList *l = elements; l; l = l->next, i++)
-    if (!strcmp (element_kind (l->data), name))
-      return (int) i;
-  return -1;
+      return index;
+    if (kind < 0 && !strcmp (element_kind (l->data), name))
+      kind = index;
+  }
+  return kind;
 }
 
 /* Finds element and property of "ELEMENT.PROPERTY". Returns the property, which belongs to its class, or NULL. */
@@ -288,8 +287,7 @@ find_target (GList *elements, const char *target, int *index, GString *wrong)
     g_string_append_printf (wrong, "the filter has no element \"%s\"; it has", name);
     for (GList *l = elements; l; l = l->next)
       g_string_append_printf (wrong, " %s", element_kind (l->data));
-  } else if (!(spec = g_object_class_find_property (G_OBJECT_GET_CLASS (g_list_nth_data (elements, (guint) *index)),
-                   dot + 1)))
+  } else if (!(spec = find_property (g_list_nth_data (elements, (guint) *index), dot + 1)))
     g_string_append_printf (wrong, "%s has no property \"%s\"",
         element_kind (g_list_nth_data (elements, (guint) *index)), dot + 1);
   return spec;

@@ -159,10 +159,9 @@ insert (Source *self, GstPad *pad)
 {
   g_autoptr (GstPad) head = gst_element_get_static_pad (self->head, "sink"), first = NULL;
   g_autoptr (GString) wrong = g_string_new ("The pictures are not turned upright");
-  GstElement *flip = gst_element_factory_make ("videoflip", "turn"), *convert, *download;
+  GstElement *flip = element_add (self->bin, "videoflip", "turn", wrong), *convert, *download;
 
   if (!flip) {
-    element_missing ("videoflip", wrong);
     GST_ELEMENT_WARNING (self->bin, CORE, MISSING_PLUGIN, ("%s", wrong->str), (NULL));
     return;
   }
@@ -170,7 +169,7 @@ insert (Source *self, GstPad *pad)
   convert = gst_element_factory_make ("videoconvert", NULL);            /* videoflip does not have all formats */
   download = gst_element_factory_make ("cudadownload", NULL);           /* nor CUDA memory */
   download = download ? download : gst_element_factory_make ("identity", NULL);
-  gst_bin_add_many (GST_BIN (self->bin), download, convert, flip, NULL);
+  gst_bin_add_many (GST_BIN (self->bin), download, convert, NULL);
   first = gst_element_get_static_pad (download, "sink");
   gst_pad_unlink (pad, head);
   if (!gst_element_link_many (download, convert, flip, self->head, NULL) ||

@@ -186,19 +186,4 @@ metrics_stop (void)
   g_clear_object (&service);
   g_clear_object (&server);
 }
-#else
-/* config.c refuses the setting. */
-gboolean
-metrics_start (Watch *watch, const Config *config, GString *wrong)
-{
-  (void) watch;
-  (void) config;
-  (void) wrong;
-  return FALSE;
-}
-
-void
-metrics_stop (void)
-{
-}
 #endif
