@@ -67,17 +67,20 @@ run_task (void *data, int task, int thread)
 {
   const Pass *pass = data;
   const CfIrCpu *m = pass->m;
-  float *scratch = m->scratch + (size_t) thread * m->scratch_size;
+  float *scratch;
   int view = 0, nx, n;
 
   while (task >= (n = tasks_of (m, pass->number, view, &nx))) {
     task -= n;
     view++;
   }
-  if (!m->in[view].filtered)
+  if (!m->in[view].filtered) {
     cf_view_copy (&m->out[view], &m->in[view], task * COPIED_ROWS,
         cf_min ((task + 1) * COPIED_ROWS, m->in[view].height));
-  else if (m->design.by_lines)
+    return;
+  }
+  scratch = m->scratch + (size_t) thread * m->scratch_size; /* NULL where no view is filtered */
+  if (m->design.by_lines)
     filter_lines (m, pass->number, view, task, scratch);
   else
     cf_ir_core (m, pass->number, view, task % nx, task / nx, scratch);
