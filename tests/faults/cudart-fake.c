@@ -154,7 +154,7 @@ cudaError_t
 cudaEventElapsedTime (float *ms, cudaEvent_t from, cudaEvent_t to)
 {
   fake_ask ();
-  *ms = (float) ((double) (to->at - from->at) / 1e6);
+  *ms = (float) ((double) (int64_t) (to->at - from->at) / 1e6); /* events of two streams: it may be negative */
   return to->at <= fake_runtime.now ? cudaSuccess : cudaErrorNotReady;
 }
 
