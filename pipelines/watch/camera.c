@@ -729,7 +729,7 @@ camera_elements (Camera *camera, GString *wrong)
   return elements;
 }
 
-gboolean
+void
 camera_set (Camera *camera, const char *target, const char *value, GString *wrong)
 {
   g_autolist (GstElement) elements = camera_elements (camera, wrong);
@@ -737,19 +737,18 @@ camera_set (Camera *camera, const char *target, const char *value, GString *wron
   gboolean was_refused;
 
   if (!elements || !overrides_set (camera->overrides, elements, bus, target, value, &was_refused, wrong))
-    return FALSE;
+    return;
   /* This may be the value that was wrong. */
   if (camera->state == CAMERA_FAILED || (camera->state == CAMERA_WAITING && was_refused))
     camera_restart (camera, NULL);
-  return TRUE;
 }
 
-gboolean
+void
 camera_enable (Camera *camera, gboolean on, GString *wrong)
 {
   g_autolist (GstElement) elements = camera_elements (camera, wrong);
 
-  return overrides_enable (camera->overrides, elements, on, wrong);
+  overrides_enable (camera->overrides, elements, on, wrong);
 }
 
 JsonNode *

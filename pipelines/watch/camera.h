@@ -78,11 +78,11 @@ void camera_add_files (Camera *camera, GPtrArray *paths);
 /* Looks whether frames come; call it once a second. */
 void camera_tick (Camera *camera);
 
-/* Set and get "ELEMENT.PROPERTY" of the filter line, as overrides_set () does. */
-gboolean camera_set (Camera *camera, const char *target, const char *value, GString *wrong);
+/* Set and get "ELEMENT.PROPERTY" of the filter line, as overrides_set () does, or add what is wrong to `wrong`. */
+void camera_set (Camera *camera, const char *target, const char *value, GString *wrong);
 JsonNode *camera_get (Camera *camera, const char *target, GString *wrong);
 /* Sets `enabled` of all elements that have it. */
-gboolean camera_enable (Camera *camera, gboolean on, GString *wrong);
+void camera_enable (Camera *camera, gboolean on, GString *wrong);
 /* Returns the state's name for users, to whom NEW is "waiting", LOOKING "starting" and GONE "ended". */
 const char *camera_state_name (CameraState state);
 /* Returns the status for JSON. */

@@ -4,8 +4,10 @@
  * check.c: what --check looks at beyond the file itself. */
 #include "check.h"
 
+#include "../tools/line.h"
 #include "elements.h"
 #include "filter.h"
+#include "json.h"
 #include "pipeline.h"
 #include "secrets.h"
 
@@ -73,6 +75,32 @@ clear_filter (gpointer filter)
   gst_clear_object ((GstElement **) &filter);
 }
 
+/* Starts the bin's elements on the CPU, which checks what only all values together can say, and files that they name;
+ * adds what they say to `wrong`. */
+static void
+check_values (GstElement *filter, GString *wrong)
+{
+  g_autolist (GstElement) elements = find_filters (filter);
+  GstBus *bus = gst_bus_new ();
+  GstMessage *message;
+
+  gst_element_set_bus (filter, bus);
+  for (GList *l = elements; l; l = l->next) {
+    gst_util_set_object_arg (l->data, "backend", "cpu");
+    gst_element_set_state (l->data, GST_STATE_PAUSED);
+    gst_element_set_state (l->data, GST_STATE_NULL);
+  }
+  while ((message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR | GST_MESSAGE_WARNING))) {
+    g_autofree char *text = message_text (message);
+
+    g_string_append_printf (wrong, "%s%s: %s", wrong->len ? "; " : "", GST_OBJECT_NAME (GST_MESSAGE_SRC (message)),
+        text);
+    gst_message_unref (message);
+  }
+  gst_element_set_bus (filter, NULL);
+  gst_object_unref (bus);
+}
+
 /* Returns the bin of the filter line, which `more` other cameras have as well, or NULL where it is wrong. */
 static GstElement *
 check_filter (const Place *place, guint more)
@@ -83,7 +111,7 @@ check_filter (const Place *place, guint more)
 
   if (filter) {
     gst_object_ref_sink (filter);
-    filter_check_values (filter, text);
+    check_values (filter, text);
   }
   if (text->len == 0)
     return filter;

@@ -70,8 +70,7 @@ command_set (const Call *call)
 {
   g_autoptr (GString) wrong = g_string_new (NULL);
 
-  if (!camera_set (call->camera, call->word[1], call->word[2], wrong) && !wrong->len)
-    g_string_append (wrong, "the filter has no elements");
+  camera_set (call->camera, call->word[1], call->word[2], wrong);
   return answer_of (wrong);
 }
 

@@ -6,7 +6,6 @@
 
 #include "../tools/line.h"
 #include "elements.h"
-#include "json.h"
 
 /* In system memory or any other. */
 static gboolean
@@ -107,30 +106,6 @@ filter_new (const char *option, const char *line, GString *wrong)
           !check_end (bin, FALSE, option, line, wrong)))
     gst_clear_object (&bin);
   return bin;
-}
-
-void
-filter_check_values (GstElement *filter, GString *wrong)
-{
-  g_autolist (GstElement) elements = find_filters (filter);
-  GstBus *bus = gst_bus_new ();
-  GstMessage *message;
-
-  gst_element_set_bus (filter, bus);
-  for (GList *l = elements; l; l = l->next) {
-    gst_util_set_object_arg (l->data, "backend", "cpu");
-    gst_element_set_state (l->data, GST_STATE_PAUSED);
-    gst_element_set_state (l->data, GST_STATE_NULL);
-  }
-  while ((message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR | GST_MESSAGE_WARNING))) {
-    g_autofree char *text = message_text (message);
-
-    g_string_append_printf (wrong, "%s%s: %s", wrong->len ? "; " : "", GST_OBJECT_NAME (GST_MESSAGE_SRC (message)),
-        text);
-    gst_message_unref (message);
-  }
-  gst_element_set_bus (filter, NULL);
-  gst_object_unref (bus);
 }
 
 gboolean

@@ -10,10 +10,6 @@
 /* Returns a bin as make_filter () of line.h does, whose elements are all linked and whose ends have raw video, or NULL
  * with what is wrong. Any thread. */
 GstElement *filter_new (const char *option, const char *line, GString *wrong);
-/* Starts the bin's elements on the CPU, which checks what only all values together can say, and files that they name;
- * adds what they say to `wrong`. */
-void filter_check_values (GstElement *filter, GString *wrong);
-
 /* Returns whether an element of the line reports what moves, as its properties are now. */
 gboolean filter_reports_motion (GstElement *filter);
 /* What follows from there being none. */

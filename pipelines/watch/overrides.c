@@ -415,7 +415,7 @@ overrides_set (Overrides *overrides, GList *elements, GstBus *bus, const char *t
   return ok;
 }
 
-gboolean
+void
 overrides_enable (Overrides *overrides, GList *elements, gboolean on, GString *wrong)
 {
   gboolean any = FALSE;
@@ -432,7 +432,6 @@ overrides_enable (Overrides *overrides, GList *elements, gboolean on, GString *w
   }
   if (elements && !any)
     g_string_append (wrong, "no element of the filter has the property \"enabled\"");
-  return any;
 }
 
 JsonNode *

@@ -22,7 +22,7 @@ gboolean overrides_set (Overrides *overrides, GList *elements, GstBus *bus, cons
     gboolean *was_refused, GString *wrong);
 JsonNode *overrides_get (GList *elements, const char *target, GString *wrong);
 /* Sets `enabled` of all elements that have it. */
-gboolean overrides_enable (Overrides *overrides, GList *elements, gboolean on, GString *wrong);
+void overrides_enable (Overrides *overrides, GList *elements, gboolean on, GString *wrong);
 
 /* Sets all values on the elements of a filter. */
 void overrides_apply (Overrides *overrides, GList *elements);

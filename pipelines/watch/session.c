@@ -15,8 +15,9 @@
 #define END_WITHIN 10          /* s for the files to be finished */
 
 typedef struct {
-  gint64 start; /* µs since 1970 */
-  gint64 bytes; /* when it was finished */
+  gint64 start;       /* µs since 1970 */
+  gint64 bytes;       /* when it was finished */
+  GstClockTime first; /* time stamp of its first frame */
 } File;
 
 struct Session {
@@ -37,7 +38,6 @@ struct Session {
 
   GMutex lock;       /* of `files` */
   GHashTable *files; /* path -> File, while it is not finished */
-  GHashTable *times; /* path -> GstClockTime of its first frame; main thread */
 };
 
 static void
@@ -53,7 +53,6 @@ session_free (Session *session)
   gst_object_unref (session->pipeline);
   camera_settings_unref (session->settings);
   g_hash_table_unref (session->files);
-  g_hash_table_unref (session->times);
   g_mutex_clear (&session->lock);
   g_free (session->error);
   g_free (session);
@@ -139,12 +138,14 @@ static void
 on_piece (Session *session, const GstStructure *structure, gboolean begun)
 {
   const char *file = gst_structure_get_string (structure, "location");
-  GstClockTime time = GST_CLOCK_TIME_NONE, first;
+  GstClockTime time = GST_CLOCK_TIME_NONE;
   File *known, it = { .start = -1 };
 
   gst_structure_get_clock_time (structure, "running-time", &time);
   g_mutex_lock (&session->lock);
   known = file ? g_hash_table_lookup (session->files, file) : NULL;
+  if (known && begun)
+    known->first = time;
   if (known)
     it = *known;
   if (known && !begun) {
@@ -154,19 +155,13 @@ on_piece (Session *session, const GstStructure *structure, gboolean begun)
   g_mutex_unlock (&session->lock);
   if (it.start < 0)
     return;
-  if (begun) {
-    g_hash_table_insert (session->times, g_strdup (file), g_memdup2 (&time, sizeof time));
-    session->calls.piece (session, file, it.start, -1, 0, session->data);
-  } else {
-    GstClockTime *opened = g_hash_table_lookup (session->times, file);
-
-    first = opened ? *opened : time;
-    if (time == session->last) /* at the end of all, the last frame has no next one */
-      time += session->step;
-    session->calls.piece (session, file, it.start, time > first ? (double) (time - first) / GST_SECOND : 0, it.bytes,
-        session->data);
-    g_hash_table_remove (session->times, file);
-  }
+  if (!begun && time == session->last) /* at the end of all, the last frame has no next one */
+    time += session->step;
+  session->calls.piece (session, file, it.start,
+      begun                 ? -1
+          : time > it.first ? (double) (time - it.first) / GST_SECOND
+                            : 0,
+      it.bytes, session->data);
 }
 
 /* Looks how long a finished file is, in the thread that has written it: a disk may hang. */
@@ -319,7 +314,6 @@ session_new (const CameraSettings *settings, Keep *keep, GstCaps *caps, const Se
   session->calls = *calls;
   session->data = data;
   session->files = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
-  session->times = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
   session->pipeline = gst_object_ref_sink (gst_pipeline_new ("recording"));
   session->source = gst_element_factory_make ("appsrc", "packets");
   bus = gst_element_get_bus (session->pipeline);

@@ -78,7 +78,7 @@ free_gone (Watch *watch)
   }
 }
 
-gboolean
+void
 watch_add (Watch *watch, const char *name, const char *json, GString *wrong)
 {
   CameraSettings *settings;
@@ -99,7 +99,6 @@ watch_add (Watch *watch, const char *name, const char *json, GString *wrong)
       watch_remove (watch, camera);
     }
   }
-  return wrong->len == 0;
 }
 
 void

@@ -22,8 +22,8 @@ typedef struct {
 /* Starts all cameras of the configuration, which the watch takes. */
 void watch_start (Watch *watch, Config *config);
 Camera *watch_find (Watch *watch, const char *name);
-/* Adds a camera from the text of its JSON object. Returns FALSE with what is wrong. */
-gboolean watch_add (Watch *watch, const char *name, const char *json, GString *wrong);
+/* Adds a camera from the text of its JSON object, or what is wrong to `wrong`. */
+void watch_add (Watch *watch, const char *name, const char *json, GString *wrong);
 /* Adds the files that watch_reload () reads, so that they can be read ahead (look.h). */
 void watch_add_files (Watch *watch, GPtrArray *paths);
 /* Reads the file again. Returns the names of the cameras that were added, removed, changed and kept, and the parts of
