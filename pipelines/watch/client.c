@@ -268,12 +268,6 @@ client_new (Watch *watch, int in, int out)
   client->watch_in = g_unix_fd_add (in, G_IO_IN | G_IO_HUP | G_IO_ERR, on_readable, client);
 }
 
-void
-client_read_input (Watch *watch)
-{
-  client_new (watch, STDIN_FILENO, -1);
-}
-
 /* ---- the socket ---------------------------------------------------------- */
 
 static gboolean
@@ -351,8 +345,8 @@ full_path (const char *path)
   return g_build_filename (own, path, NULL);
 }
 
-gboolean
-client_listen (Watch *watch, const char *path, GString *wrong)
+static gboolean
+listen_at (Watch *watch, const char *path, GString *wrong)
 {
   struct sockaddr_un address = { .sun_family = AF_UNIX };
   g_autofree char *full = full_path (path);
@@ -380,8 +374,18 @@ client_listen (Watch *watch, const char *path, GString *wrong)
   return TRUE;
 }
 
+gboolean
+clients_start (Watch *watch, const Config *config, GString *wrong)
+{
+  if (config->control.socket && !listen_at (watch, config->control.socket, wrong))
+    return FALSE;
+  if (config->control.standard_input)
+    client_new (watch, STDIN_FILENO, -1);
+  return TRUE;
+}
+
 void
-client_stop_listening (void)
+clients_stop (void)
 {
   if (listener.socket < 0 || !listener.path)
     return;

@@ -8,12 +8,10 @@
 
 #include "watch.h"
 
-/* Reads standard input, and answers on standard output between the events. */
-void client_read_input (Watch *watch);
-/* Listens on the socket, whose folder has to be the user's own. Sets watch->socket. Returns FALSE with what is
- * wrong. */
-gboolean client_listen (Watch *watch, const char *path, GString *wrong);
+/* Listens on the socket of `control`, whose folder has to be the user's own, and sets watch->socket. Reads standard
+ * input, unless `control` says no; its answers come between the events. Returns FALSE with what is wrong. */
+gboolean clients_start (Watch *watch, const Config *config, GString *wrong);
 /* Closes the socket and removes it. */
-void client_stop_listening (void);
+void clients_stop (void);
 
 #endif

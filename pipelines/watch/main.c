@@ -154,18 +154,6 @@ finish (int status)
   _exit (status);
 }
 
-static gboolean
-open_doors (Watch *watch, const Config *config, GString *wrong)
-{
-  if (config->metrics.on && !metrics_start (watch, config, wrong))
-    return FALSE;
-  if (config->control.socket && !client_listen (watch, config->control.socket, wrong))
-    return FALSE;
-  if (config->control.standard_input)
-    client_read_input (watch);
-  return TRUE;
-}
-
 static void
 run (Config *config)
 {
@@ -177,9 +165,10 @@ run (Config *config)
   gpu_init (note);
   if (note->len)
     complain ("%s", note->str);
-  if (!secrets_load (config->secrets, wrong) || !open_doors (&watch, config, wrong)) {
+  if (!secrets_load (config->secrets, wrong) || (config->metrics.on && !metrics_start (&watch, config, wrong)) ||
+      !clients_start (&watch, config, wrong)) {
     complain ("%s", wrong->str);
-    client_stop_listening ();
+    clients_stop ();
     finish (2);
   }
   events_start (on_event);
@@ -193,7 +182,7 @@ run (Config *config)
   start_watchdog ();
   g_main_loop_run (watch.loop);
   metrics_stop ();
-  client_stop_listening ();
+  clients_stop ();
   event_post (NULL, "stopped", "clean", bool_node (watch.clean), NULL);
   mqtt_stop ();
   events_stop ();
