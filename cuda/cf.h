@@ -229,7 +229,7 @@ typedef struct {
 
 /* All filters, in the order of the documents. This list makes the tables of filters, elements and tests: a filter that
  * lacks its part of a table does not link. */
-#define CF_FILTERS(ROW) ROW (median) ROW (convolve) ROW (irfilter) ROW (segment)
+#define CF_FILTERS(ROW) ROW (median) ROW (convolve) ROW (irfilter) ROW (segment) ROW (denoise)
 
 #define CF_COUNT(stem) +1
 enum { CF_N_FILTERS = CF_FILTERS (CF_COUNT) };
