@@ -44,13 +44,14 @@
  * 65535).
  *
  * 7. Estimate, with noise = -1. Blocks of 8 x 8, whole ones, from the first sample on, are counted in histograms. With m
- * and c of the frame before, and n4(k), n8(k) the sums of the four samples k to the left, right, above and below, and of
- * the four at its corners, (+-k, +-k):
- *   t = sum of floor (|S - m| 256 / F[c])
- *   s = sum of |4 S - 2 n4(1) + n8(1)|,   w = sum of |4 S - 2 n4(2) + n8(2)|
+ * and c of the frame before, P = S >> 3, and n4(k), n8(k) the sums of P of the four samples k to the left, right, above
+ * and below, and of the four at its corners, (+-k, +-k):
+ *   R[1 .. 16] = 23170 26755 28378 29309 29913 30337 30652 30894 31086 31243 31373 31482 31576 31657 31727 31790
+ *   t = sum of mulr (|S - m|, R[c])                                     32768 / sqrt (1 + 1 / c)
+ *   s = sum of |4 P - 2 n4(1) + n8(1)|,   w = sum of |4 P - 2 n4(2) + n8(2)|
  *   zone z = (sum of S) >> 18
- * A block counts unless more than 16 of its samples have S = 0 or the largest S. It adds one to T[z], at
- * min (255, t >> 10), to N[z] at min (255, (s / 6) >> 10), to W[z] at min (255, (w / 6) >> 10).
+ * A block counts unless more than 16 of its samples have S = 0 or the largest S. It adds one to T[z] at
+ * min (255, t >> 10), to N[z] at min (255, s / 768), to W[z] at min (255, w / 768).
  * Q(H, k) = 16 i + 8 with the first i at which H[0] + ... + H[i] > k. Of the n blocks of a zone and the n_all of all, a
  * zone is known where n >= 16 and 32 n >= n_all. Then
  *   s = Q(N, n / 16) 430 >> 8,   t = Q(T, n / 4) 350 >> 8,   w = Q(W, n / 16) 430 >> 8
