@@ -2,7 +2,7 @@
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * denoise/denoise.c: the denoiser's parameters and descriptor. denoise.h is its contract. */
-#include "denoise.h"
+#include "noise.h"
 
 #define FIELD(name) offsetof (CfDenoiseParams, name)
 
@@ -16,6 +16,18 @@ static const CfParam params[] = {
       "never" },
 };
 
+const CfDenoiseTables cf_denoise_tables = {
+  .a1 = { 246, 214, 201, 195, 191, 188, 186, 185, 184, 183, 182, 181, 181, 180, 180, 180 },
+  .a2 = { 395, 343, 323, 312, 306, 302, 299, 297, 295, 294, 292, 290, 290, 289, 288, 288 },
+  .b1 = { 1165, 1010, 953, 920, 901, 892, 882, 875, 869, 866, 859, 856, 856, 853, 849, 849 },
+  .b2 = { 1435, 1244, 1173, 1133, 1110, 1098, 1086, 1078, 1070, 1066, 1058, 1054, 1054, 1050, 1046, 1046 },
+  .part = { 32767, 16384, 10922, 8192, 6553, 5461, 4681, 4096, 3640, 3276, 2978, 2730, 2520, 2340, 2184, 2048 },
+  .left = { 40960, 28963, 23648, 20480, 18318, 16722, 15481, 14482, 13653, 12953, 12350, 11824, 11360, 10947, 10576,
+      10240 },
+  .still = { 23170, 26755, 28378, 29309, 29913, 30337, 30652, 30894, 31086, 31243, 31373, 31482, 31576, 31657, 31727,
+      31790 },
+};
+
 static CfCode
 check (const CfVideo *video, const CfCommon *common, const void *params_, CfStatus *status)
 {
@@ -24,8 +36,8 @@ check (const CfVideo *video, const CfCommon *common, const void *params_, CfStat
   (void) video;
   (void) common;
   if (p->noise < 0 && p->noise != -1)
-    return cf_fail (status, CF_BAD_VALUE, "noise %g is not a standard deviation; use 0 to 64, or -1 to have it estimated",
-        p->noise);
+    return cf_fail (status, CF_BAD_VALUE,
+        "noise %g is not a standard deviation; use 0 to 64, or -1 to have it estimated", p->noise);
   return CF_OK;
 }
 

@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
+ *
+ * denoise/cpu/simd.c: the denoiser's inner loops for one instruction set (CF_ISA); simd.h describes them. All is done in
+ * lanes of 16 bits. */
+#include "simd.h"
+#include "core/simd.h"
+
+#if defined __AVX512BW__
+#include <immintrin.h>
+#define V_SIZE 64
+#elif defined __AVX2__
+#include <immintrin.h>
+#define V_SIZE 32
+#elif defined __SSE2__
+#ifdef __SSE4_1__
+#include <smmintrin.h>
+#else
+#include <emmintrin.h>
+#endif
+#define V_SIZE 16
+#else
+#define V_SIZE 16
+#endif
+
+/* Vectors of signed and of unsigned lanes; those with u at any address. */
+typedef int16_t S2 __attribute__ ((vector_size (V_SIZE), may_alias));
+typedef uint16_t U2 __attribute__ ((vector_size (V_SIZE), may_alias));
+typedef S2 S2u __attribute__ ((aligned (2)));
+#define N2 (V_SIZE / 2)
+#define V_CONSTANT(number) ((S2) { 0 } + (int16_t) (number))
+
+/* A table of 16 values, for look_up. */
+#if defined __AVX512BW__
+typedef __m512i Table;
+#elif defined __SSE4_1__ || defined __AVX2__
+typedef struct {
+  S2 low, high; /* bytes of the values, in each lane of 16 bytes */
+} Table;
+#else
+typedef const uint16_t *Table;
+#endif
+
+#if defined __AVX512BW__
+#define multiply_round(a, b) ((S2) _mm512_mulhrs_epi16 ((__m512i) (a), (__m512i) (b)))
+#define multiply_high(a, b) ((S2) _mm512_mulhi_epu16 ((__m512i) (a), (__m512i) (b)))
+#define least(a, b) ((S2) _mm512_min_epi16 ((__m512i) (a), (__m512i) (b)))
+#define most(a, b) ((S2) _mm512_max_epi16 ((__m512i) (a), (__m512i) (b)))
+#define add_clamped(a, b) ((S2) _mm512_adds_epi16 ((__m512i) (a), (__m512i) (b)))
+#define subtract_to_0(a, b) ((S2) _mm512_subs_epu16 ((__m512i) (a), (__m512i) (b)))
+#define absolute(a) ((S2) _mm512_abs_epi16 ((__m512i) (a)))
+#elif defined __AVX2__
+#define multiply_round(a, b) ((S2) _mm256_mulhrs_epi16 ((__m256i) (a), (__m256i) (b)))
+#define multiply_high(a, b) ((S2) _mm256_mulhi_epu16 ((__m256i) (a), (__m256i) (b)))
+#define least(a, b) ((S2) _mm256_min_epi16 ((__m256i) (a), (__m256i) (b)))
+#define most(a, b) ((S2) _mm256_max_epi16 ((__m256i) (a), (__m256i) (b)))
+#define add_clamped(a, b) ((S2) _mm256_adds_epi16 ((__m256i) (a), (__m256i) (b)))
+#define subtract_to_0(a, b) ((S2) _mm256_subs_epu16 ((__m256i) (a), (__m256i) (b)))
+#define absolute(a) ((S2) _mm256_abs_epi16 ((__m256i) (a)))
+#elif defined __SSE2__
+#define multiply_high(a, b) ((S2) _mm_mulhi_epu16 ((__m128i) (a), (__m128i) (b)))
+#define least(a, b) ((S2) _mm_min_epi16 ((__m128i) (a), (__m128i) (b)))
+#define most(a, b) ((S2) _mm_max_epi16 ((__m128i) (a), (__m128i) (b)))
+#define add_clamped(a, b) ((S2) _mm_adds_epi16 ((__m128i) (a), (__m128i) (b)))
+#define subtract_to_0(a, b) ((S2) _mm_subs_epu16 ((__m128i) (a), (__m128i) (b)))
+#ifdef __SSE4_1__
+#define multiply_round(a, b) ((S2) _mm_mulhrs_epi16 ((__m128i) (a), (__m128i) (b)))
+#define absolute(a) ((S2) _mm_abs_epi16 ((__m128i) (a)))
+#else
+#define absolute(a) most (a, -(a))
+
+/* (a b + 2^14) >> 15 from the halves of the product: its bits 15 .. 30, rounded up by bit 14. */
+ALWAYS_INLINE S2
+multiply_round (S2 a, S2 b)
+{
+  const S2 high = (S2) _mm_mulhi_epi16 ((__m128i) a, (__m128i) b);
+  const U2 low = (U2) a * (U2) b;
+
+  return (S2) (((U2) high << 1) + (low >> 15) + (low >> 14 & 1));
+}
+#endif
+#else
+#define EACH_LANE(result, term) \
+  for (int i = 0; i < N2; i++) \
+  result[i] = (int16_t) (term)
+
+ALWAYS_INLINE S2
+multiply_round (S2 a, S2 b)
+{
+  S2 r;
+
+  EACH_LANE (r, (a[i] * b[i] + 16384) >> 15);
+  return r;
+}
+
+ALWAYS_INLINE S2
+multiply_high (S2 a, S2 b)
+{
+  S2 r;
+
+  EACH_LANE (r, (uint32_t) (uint16_t) a[i] * (uint16_t) b[i] >> 16);
+  return r;
+}
+
+ALWAYS_INLINE S2
+least (S2 a, S2 b)
+{
+  return (a & (a < b)) | (b & ~(a < b));
+}
+
+ALWAYS_INLINE S2
+most (S2 a, S2 b)
+{
+  return (b & (a < b)) | (a & ~(a < b));
+}
+
+ALWAYS_INLINE S2
+add_clamped (S2 a, S2 b)
+{
+  S2 r;
+
+  EACH_LANE (r, a[i] + b[i] > 32767 ? 32767 : a[i] + b[i] < -32768 ? -32768 : a[i] + b[i]);
+  return r;
+}
+
+ALWAYS_INLINE S2
+subtract_to_0 (S2 a, S2 b)
+{
+  return (S2) (((U2) a - (U2) b) & (U2) ((U2) a > (U2) b));
+}
+
+#define absolute(a) most (a, -(a))
+#endif
+
+/* ---- tables --------------------------------------------------------------- */
+
+ALWAYS_INLINE Table
+make_table (const uint16_t value[16])
+{
+#if defined __AVX512BW__
+  return _mm512_broadcast_i64x4 (_mm256_loadu_si256 ((const void *) value));
+#elif defined __SSE4_1__ || defined __AVX2__
+  Table t;
+  uint8_t *low = (uint8_t *) &t.low, *high = (uint8_t *) &t.high;
+
+  for (int i = 0; i < V_SIZE; i++) {
+    low[i] = (uint8_t) value[i % 16];
+    high[i] = (uint8_t) (value[i % 16] >> 8);
+  }
+  return t;
+#else
+  return value;
+#endif
+}
+
+/* Returns the values at the indices 0 .. 15. A byte of 0x80 has the shuffle give 0. */
+ALWAYS_INLINE S2
+look_up (Table t, S2 index)
+{
+#if defined __AVX512BW__
+  return (S2) _mm512_permutexvar_epi16 ((__m512i) index, t);
+#elif defined __AVX2__
+  return (S2) (_mm256_shuffle_epi8 ((__m256i) t.low, (__m256i) (index | (int16_t) 0x8000)) |
+      _mm256_shuffle_epi8 ((__m256i) t.high, (__m256i) (index << 8 | 0x80)));
+#elif defined __SSE4_1__
+  return (S2) (_mm_shuffle_epi8 ((__m128i) t.low, (__m128i) (index | (int16_t) 0x8000)) |
+      _mm_shuffle_epi8 ((__m128i) t.high, (__m128i) (index << 8 | 0x80)));
+#else
+  S2 r;
+
+  for (int i = 0; i < N2; i++)
+    r[i] = (int16_t) t[index[i] & 15]; /* behind a row the index may be any */
+  return r;
+#endif
+}
+
+ALWAYS_INLINE S2
+load (const int16_t *p)
+{
+  return *(const S2u *) (const void *) p;
+}
+
+ALWAYS_INLINE void
+store (int16_t *p, S2 v)
+{
+  *(S2u *) (void *) p = v;
+}
+
+/* ---- images ---------------------------------------------------------------- */
+
+#define T uint8_t
+#define N(name) GLUE (name, _1)
+#include "core/rows_tmpl.h"
+#undef T
+#undef N
+#define T uint16_t
+#define N(name) GLUE (name, _2)
+#include "core/rows_tmpl.h"
+#undef T
+#undef N
+
+static void
+load_row (const CfView *view, int y, int n, int16_t *restrict S, void *scratch)
+{
+  const uint8_t *row = view->data + (size_t) y * view->pitch;
+  const int largest = (1 << view->bits) - 1, up = 15 - view->bits;
+
+  if (view->bytes == 1) {
+    const uint8_t *restrict x = scratch;
+
+    gather_1 (row, view->step, n, scratch, 0, largest);
+    for (int i = 0; i < n; i++)
+      S[i] = (int16_t) (x[i] << 7);
+  } else {
+    const uint16_t *restrict x = scratch;
+
+    gather_2 (row, view->step, n, scratch, view->shift, largest);
+    for (int i = 0; i < n; i++)
+      S[i] = (int16_t) (up >= 0 ? x[i] << up : x[i] >> 1);
+  }
+}
+
+/* Returns step 6 of a value below 16 bits; `drop` is 15 - bits. */
+ALWAYS_INLINE int
+rounded (int o, int drop, int largest)
+{
+  const int v = (o + (1 << drop >> 1)) >> drop;
+
+  return v < largest ? v : largest;
+}
+
+static void
+store_row (const CfView *out, const CfView *in, int y, int n, const int16_t *restrict o, const int16_t *restrict S,
+    void *scratch)
+{
+  uint8_t *row = out->data + (size_t) y * out->pitch;
+  const int drop = 15 - out->bits, largest = (1 << out->bits) - 1;
+  uint8_t *restrict bytes = scratch;
+  uint16_t *restrict words = scratch;
+
+  if (out->bytes == 1) {
+    for (int i = 0; i < n; i++)
+      bytes[i] = (uint8_t) rounded (o[i], 7, 255);
+    scatter_1 (row, out->step, n, bytes, 0);
+    return;
+  }
+  if (out->bits == 16)
+    gather_2 (in->data + (size_t) y * in->pitch, in->step, n, words, 0, largest);
+  for (int i = 0; i < n; i++)
+    if (out->bits < 16)
+      words[i] = (uint16_t) rounded (o[i], drop, largest);
+    else {
+      const int v = words[i] + 2 * (o[i] - S[i]), above = v > 0 ? v : 0;
+
+      words[i] = (uint16_t) (above < largest ? above : largest);
+    }
+  scatter_2 (row, out->step, n, words, out->shift);
+}
+
+/* ---- state ------------------------------------------------------------------ */
+
+static void
+unpack_1 (const void *state, int n, int16_t *restrict m, int16_t *restrict c)
+{
+  const uint16_t *restrict s = state;
+
+  for (int i = 0; i < n; i++) {
+    m[i] = (int16_t) (s[i] >> 4 << 3);
+    c[i] = s[i] & 15;
+  }
+}
+
+static void
+pack_1 (void *state, int n, const int16_t *restrict m, const int16_t *restrict c)
+{
+  uint16_t *restrict s = state;
+
+  for (int i = 0; i < n; i++)
+    s[i] = (uint16_t) (m[i] << 1 | c[i]);
+}
+
+static void
+unpack_2 (const void *state, int n, int16_t *restrict m, int16_t *restrict c)
+{
+  const uint32_t *restrict s = state;
+
+  for (int i = 0; i < n; i++) {
+    m[i] = (int16_t) (s[i] >> 4);
+    c[i] = s[i] & 15;
+  }
+}
+
+static void
+pack_2 (void *state, int n, const int16_t *restrict m, const int16_t *restrict c)
+{
+  uint32_t *restrict s = state;
+
+  for (int i = 0; i < n; i++)
+    s[i] = (uint32_t) (m[i] << 4 | c[i]);
+}
+
+/* ---- time ------------------------------------------------------------------- */
+
+static void
+compare (const int16_t *S, const int16_t *m, const CfDenoiseLevels *levels, int n, int16_t *e)
+{
+  const Table inverse = make_table (levels->inverse);
+
+  for (int i = 0; i < n; i += N2) {
+    const S2 mean = load (m + i), d = multiply_round (load (S + i) - mean, look_up (inverse, mean >> 11));
+
+    store (e + i, most (least (d, V_CONSTANT (127)), V_CONSTANT (-127)));
+  }
+}
+
+static void
+sum (const int16_t *e, int n, int16_t *sum5, int16_t *sum7)
+{
+  for (int i = 0; i < n; i += N2) {
+    S2 v[7], near;
+
+    for (int k = 0; k < 7; k++)
+      v[k] = load (e + i + k - 3);
+    store (sum5 + i, v[1] + v[2] + v[3] + v[4] + v[5]);
+    near = absolute (v[1]) + absolute (v[2]) + absolute (v[3]) + absolute (v[4]) + absolute (v[5]);
+    store (sum7 + i, near + absolute (v[0]) + absolute (v[6]));
+  }
+}
+
+static void
+decide (const int16_t *const sum5[5], const int16_t *const sum7[7], const int16_t *c, int n, int16_t *moved)
+{
+  const Table a1 = make_table (cf_denoise_tables.a1), a2 = make_table (cf_denoise_tables.a2);
+  const Table b1 = make_table (cf_denoise_tables.b1), b2 = make_table (cf_denoise_tables.b2);
+
+  for (int i = 0; i < n; i += N2) {
+    const S2 age = load (c + i);
+    S2 a = load (sum5[0] + i), b = load (sum7[0] + i);
+
+    for (int k = 1; k < 5; k++)
+      a += load (sum5[k] + i);
+    for (int k = 1; k < 7; k++)
+      b += load (sum7[k] + i);
+    a = absolute (a);
+    store (moved + i,
+        -((a > look_up (a1, age)) | (b > look_up (b1, age))) - ((a > look_up (a2, age)) | (b > look_up (b2, age))));
+  }
+}
+
+/* Returns the largest of three neighbours. */
+ALWAYS_INLINE S2
+most_of_3 (const int16_t *p)
+{
+  return most (most (load (p - 1), load (p)), load (p + 1));
+}
+
+static void
+follow (const int16_t *const moved[3], const int16_t *S, const int16_t *m, const int16_t *c, bool coarse, int n,
+    int16_t *new_m, int16_t *new_c)
+{
+  const Table part = make_table (cf_denoise_tables.part);
+
+  for (int i = 0; i < n; i += N2) {
+    const S2 v = most (most (most_of_3 (moved[0] + i), most_of_3 (moved[1] + i)), most_of_3 (moved[2] + i));
+    const S2 doubt = v == 1, still = v < 2, sample = load (S + i), mean = load (m + i);
+    const S2 age = least (load (c + i) + 1, V_CONSTANT (CF_DENOISE_FRAMES - 1) - (doubt & (CF_DENOISE_FRAMES - 2)));
+    S2 to = mean + multiply_round (sample - mean, look_up (part, age));
+
+    if (coarse)
+      to = least ((S2) ((U2) (to + 4) >> 3), V_CONSTANT (4095)) << 3;
+    store (new_m + i, (to & still) | (sample & ~still));
+    store (new_c + i, age & still);
+  }
+}
+
+/* ---- space ------------------------------------------------------------------ */
+
+ALWAYS_INLINE S2
+psi (const int16_t *neighbour, S2 mean, S2 reach)
+{
+  const S2 d = load (neighbour) - mean, far = absolute (d), sign = d >> 15;
+
+  return (least (far, subtract_to_0 (reach, far)) ^ sign) - sign;
+}
+
+static void
+smooth (const int16_t *const m[5], const int16_t *c, const CfDenoiseLevels *levels, int n, int16_t *o)
+{
+  const Table reach_of = make_table (levels->reach), left = make_table (cf_denoise_tables.left);
+
+  for (int i = 0; i < n; i += N2) {
+    const int16_t *const r0 = m[0] + i, *const r1 = m[1] + i, *const r2 = m[2] + i, *const r3 = m[3] + i;
+    const int16_t *const r4 = m[4] + i;
+    const S2 mean = load (r2), reach = multiply_high (look_up (reach_of, mean >> 11), look_up (left, load (c + i)));
+    const S2 u = (S2) ((U2) reach - ((U2) subtract_to_0 (reach, V_CONSTANT (16383))));
+    const S2 ring0 = psi (r2 - 1, mean, u) + psi (r2 + 1, mean, u) + psi (r1, mean, u) + psi (r3, mean, u);
+    const S2 ring1 = psi (r1 - 1, mean, u) + psi (r1 + 1, mean, u) + psi (r3 - 1, mean, u) + psi (r3 + 1, mean, u);
+    const S2 ring2 = psi (r2 - 2, mean, u) + psi (r2 + 2, mean, u) + psi (r0, mean, u) + psi (r4, mean, u);
+    const S2 ring3 = psi (r0 - 2, mean, u) + psi (r0 + 2, mean, u) + psi (r4 - 2, mean, u) + psi (r4 + 2, mean, u);
+    const S2 change = multiply_round (ring0, V_CONSTANT (2521)) + multiply_round (ring1, V_CONSTANT (2206)) +
+        multiply_round (ring2, V_CONSTANT (1576)) + multiply_round (ring3, V_CONSTANT (945));
+
+    store (o + i, most (add_clamped (mean, change), V_CONSTANT (0)));
+  }
+}
+
+/* ---- the estimate ------------------------------------------------------------ */
+
+/* Returns |4 P - 2 n4 (k) + n8 (k)| of a sample, from three rows of S. */
+ALWAYS_INLINE int
+laplacian (const int16_t *above, const int16_t *row, const int16_t *below, int i, int k)
+{
+  const int n4 = (row[i - k] >> 3) + (row[i + k] >> 3) + (above[i] >> 3) + (below[i] >> 3);
+  const int n8 = (above[i - k] >> 3) + (above[i + k] >> 3) + (below[i - k] >> 3) + (below[i + k] >> 3);
+  const int l = 4 * (row[i] >> 3) - 2 * n4 + n8;
+
+  return l < 0 ? -l : l;
+}
+
+static void
+count (const int16_t *const S[5], const int16_t *m, const int16_t *c, int largest, int n, const CfDenoiseSums *sums)
+{
+  const int16_t *restrict row = S[2];
+  uint32_t *restrict s = sums->s, *restrict w = sums->w, *restrict t = sums->t, *restrict all = sums->sum;
+  uint16_t *restrict extreme = sums->extreme;
+
+  for (int i = 0; i < n; i++) {
+    s[i] += (uint32_t) laplacian (S[1], row, S[3], i, 1);
+    all[i] += (uint32_t) row[i];
+    extreme[i] = (uint16_t) (extreme[i] + (row[i] == 0 || row[i] == largest));
+  }
+  for (int i = 0; m && i < n; i++) {
+    const int d = row[i] > m[i] ? row[i] - m[i] : m[i] - row[i];
+
+    w[i] += (uint32_t) laplacian (S[0], row, S[4], i, 2);
+    t[i] += (uint32_t) ((d * cf_denoise_tables.still[c[i]] + 16384) >> 15);
+  }
+}
+
+/* ---- the table ---------------------------------------------------------------- */
+
+const CfDenoiseSimd GLUE (cf_denoise_simd_, CF_ISA) = {
+  .load = load_row,
+  .store = store_row,
+  .unpack = { unpack_1, unpack_2 },
+  .pack = { pack_1, pack_2 },
+  .compare = compare,
+  .sum = sum,
+  .decide = decide,
+  .follow = follow,
+  .smooth = smooth,
+  .count = count,
+};
