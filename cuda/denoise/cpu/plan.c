@@ -27,6 +27,8 @@ typedef struct {
   CfDenoiseCounts counts;
 } Field;
 
+#define SUMS 5 /* rows of the sums: four of 32 bits for each two columns, one of 16 bits for each column */
+
 /* The rings of a thread; `n` of them, of rows of `row` values. */
 enum { RING_S, RING_M, RING_C, RING_SUM5, RING_SUM7, RING_MOVED, RING_NEW_M, RING_NEW_C, RINGS };
 
@@ -90,8 +92,7 @@ init (CfPlan *plan, CfStatus *status)
   m->simd = simd[cf_cpu_isa_number ()];
   m->size = cf_format_info (plan->video.format)->bits == 8 ? 0 : 1;
   m->row = ((size_t) plan->video.width + 2 * CF_DENOISE_PAD + 63) / 64 * 64;
-  /* A band's rings, a plain row, and the sums: four rows of 32 bits, one of 16. */
-  m->scratch_size = m->row * (RINGS * RING + 1 + 4 * 2 + 1);
+  m->scratch_size = m->row * (RINGS * RING + 1 + SUMS);
   m->memory = aligned_alloc (64, lay_out (plan, m->field, NULL) + 64);
   m->scratch = aligned_alloc (64, m->scratch_size * sizeof *m->scratch * (size_t) cf_cpu_threads ());
   if (!m->memory || !m->scratch)
@@ -215,10 +216,12 @@ write_row (const Band *b, int y)
 
 /* ---- the estimate ----------------------------------------------------------- */
 
+/* Returns the sum of a block's four pairs of columns. */
 static uint32_t
-sum_of_8 (const uint32_t *v)
+sum_of_block (const uint32_t *pairs, int x)
 {
-  return v[0] + v[1] + v[2] + v[3] + v[4] + v[5] + v[6] + v[7];
+  pairs += x / 2;
+  return pairs[0] + pairs[1] + pairs[2] + pairs[3];
 }
 
 /* Counts the blocks of a row of blocks. Several tasks count blocks of a view at the same time. */
@@ -229,14 +232,15 @@ count_blocks (const Band *b)
   const CfDenoiseSums *s = &b->sums;
 
   for (int x = 0; x + CF_DENOISE_BLOCK <= b->n; x += CF_DENOISE_BLOCK) {
-    const uint32_t sum[3] = { sum_of_8 (s->t + x) >> 10, sum_of_8 (s->s + x) / 768, sum_of_8 (s->w + x) / 768 };
-    const uint32_t z = sum_of_8 (s->sum + x) >> 18;
+    const uint32_t bin[3] = { sum_of_block (s->t, x) >> 10, sum_of_block (s->s, x) / 768,
+      sum_of_block (s->w, x) / 768 };
+    const uint32_t z = sum_of_block (s->sum, x) >> 18;
     int extreme = 0;
 
     for (int i = 0; i < CF_DENOISE_BLOCK; i++)
       extreme += s->extreme[x + i];
     for (int h = 0; h < 3 && extreme <= 16; h++)
-      __atomic_fetch_add (&counts->bin[h][z][sum[h] < CF_DENOISE_BINS ? sum[h] : CF_DENOISE_BINS - 1], 1,
+      __atomic_fetch_add (&counts->bin[h][z][bin[h] < CF_DENOISE_BINS ? bin[h] : CF_DENOISE_BINS - 1], 1,
           __ATOMIC_RELAXED);
   }
 }
@@ -244,7 +248,7 @@ count_blocks (const Band *b)
 static void
 clear_sums (const Band *b)
 {
-  memset (b->sums.t, 0, b->m->row * (4 * sizeof (uint32_t) + sizeof (uint16_t)));
+  memset (b->sums.t, 0, b->m->row * SUMS * sizeof *b->plain);
 }
 
 /* Adds row y, which is the band's own, to the sums of its blocks. */
@@ -260,7 +264,7 @@ count_row (const Band *b, int y)
     clear_sums (b);
   rows_around (b, RING_S, y, 2, S);
   b->m->simd->count (S, b->m->first ? NULL : row_of (b, RING_M, y), row_of (b, RING_C, y),
-      b->in->bits == 16 ? 32767 : ((1 << b->in->bits) - 1) << (15 - b->in->bits), b->n, &b->sums);
+      b->in->bits == 16 ? 32767 : ((1 << b->in->bits) - 1) << (15 - b->in->bits), b->n, b->plain, &b->sums);
   if (y == top + CF_DENOISE_BLOCK - 1)
     count_blocks (b);
 }
@@ -355,9 +359,11 @@ run_task (void *data, int index, int thread)
     b.ring[k] = scratch + CF_DENOISE_PAD;
   b.plain = scratch + CF_DENOISE_PAD;
   sums = scratch + m->row;
-  b.sums = (CfDenoiseSums) { (uint32_t *) (void *) sums, (uint32_t *) (void *) (sums + 2 * m->row),
-    (uint32_t *) (void *) (sums + 4 * m->row), (uint32_t *) (void *) (sums + 6 * m->row),
-    (uint16_t *) (sums + 8 * m->row) };
+  b.sums = (CfDenoiseSums) { .t = (uint32_t *) (void *) sums,
+    .s = (uint32_t *) (void *) (sums + m->row),
+    .w = (uint32_t *) (void *) (sums + 2 * m->row),
+    .sum = (uint32_t *) (void *) (sums + 3 * m->row),
+    .extreme = sums + 4 * m->row };
   filter_band (&b);
 }
 

@@ -26,7 +26,9 @@
 /* Vectors of signed and of unsigned lanes; those with u at any address. */
 typedef int16_t S2 __attribute__ ((vector_size (V_SIZE), may_alias));
 typedef uint16_t U2 __attribute__ ((vector_size (V_SIZE), may_alias));
+typedef uint32_t U4 __attribute__ ((vector_size (V_SIZE), may_alias));
 typedef S2 S2u __attribute__ ((aligned (2)));
+typedef U4 U4u __attribute__ ((aligned (4)));
 #define N2 (V_SIZE / 2)
 #define V_CONSTANT(number) ((S2) { 0 } + (int16_t) (number))
 
@@ -406,35 +408,57 @@ smooth (const int16_t *const m[5], const int16_t *c, const CfDenoiseLevels *leve
 
 /* ---- the estimate ------------------------------------------------------------ */
 
-/* Returns |4 P - 2 n4 (k) + n8 (k)| of a sample, from three rows of S. */
-ALWAYS_INLINE int
-laplacian (const int16_t *above, const int16_t *row, const int16_t *below, int i, int k)
+/* Returns -P above, 2 P and -P below of samples added up: 4 P - 2 n4 + n8 is this, down the columns, of this, along
+ * them. Sums may wrap on the way; the result fits. */
+ALWAYS_INLINE S2
+bend (const int16_t *above, const int16_t *row, const int16_t *below)
 {
-  const int n4 = (row[i - k] >> 3) + (row[i + k] >> 3) + (above[i] >> 3) + (below[i] >> 3);
-  const int n8 = (above[i - k] >> 3) + (above[i + k] >> 3) + (below[i - k] >> 3) + (below[i + k] >> 3);
-  const int l = 4 * (row[i] >> 3) - 2 * n4 + n8;
+  return ((load (row) >> 3) << 1) - (load (above) >> 3) - (load (below) >> 3);
+}
 
-  return l < 0 ? -l : l;
+/* Adds neighbours, which are not negative, to the sums of pairs. */
+ALWAYS_INLINE void
+add_pairs (uint32_t *sums, S2 v)
+{
+  U4u *const at = (U4u *) (void *) sums;
+
+  *at += ((U4) v & 0xffff) + ((U4) v >> 16);
+}
+
+ALWAYS_INLINE void
+count_bends (const int16_t *bends, int distance, int n, uint32_t *sums)
+{
+  for (int i = 0; i < n; i += N2) {
+    const S2 l = (load (bends + i) << 1) - load (bends + i - distance) - load (bends + i + distance);
+
+    add_pairs (sums + i / 2, absolute (l));
+  }
 }
 
 static void
-count (const int16_t *const S[5], const int16_t *m, const int16_t *c, int largest, int n, const CfDenoiseSums *sums)
+count (const int16_t *const S[5], const int16_t *m, const int16_t *c, int largest, int n, int16_t *bends,
+    const CfDenoiseSums *sums)
 {
-  const int16_t *restrict row = S[2];
-  uint32_t *restrict s = sums->s, *restrict w = sums->w, *restrict t = sums->t, *restrict all = sums->sum;
-  uint16_t *restrict extreme = sums->extreme;
+  const Table still = make_table (cf_denoise_tables.still);
 
-  for (int i = 0; i < n; i++) {
-    s[i] += (uint32_t) laplacian (S[1], row, S[3], i, 1);
-    all[i] += (uint32_t) row[i];
-    extreme[i] = (uint16_t) (extreme[i] + (row[i] == 0 || row[i] == largest));
-  }
-  for (int i = 0; m && i < n; i++) {
-    const int d = row[i] > m[i] ? row[i] - m[i] : m[i] - row[i];
+  /* from a vector before the row on: its neighbours count */
+  for (int i = -N2; i < n + N2; i += N2)
+    store (bends + i, bend (S[1] + i, S[2] + i, S[3] + i));
+  count_bends (bends, 1, n, sums->s);
+  for (int i = 0; i < n; i += N2) {
+    const S2 sample = load (S[2] + i);
 
-    w[i] += (uint32_t) laplacian (S[0], row, S[4], i, 2);
-    t[i] += (uint32_t) ((d * cf_denoise_tables.still[c[i]] + 16384) >> 15);
+    add_pairs (sums->sum + i / 2, sample);
+    store (sums->extreme + i, load (sums->extreme + i) - ((sample == 0) | (sample == (int16_t) largest)));
   }
+  if (!m)
+    return;
+  for (int i = -N2; i < n + N2; i += N2)
+    store (bends + i, bend (S[0] + i, S[2] + i, S[4] + i));
+  count_bends (bends, 2, n, sums->w);
+  for (int i = 0; i < n; i += N2)
+    add_pairs (sums->t + i / 2,
+        multiply_round (absolute (load (S[2] + i) - load (m + i)), look_up (still, load (c + i))));
 }
 
 /* ---- the table ---------------------------------------------------------------- */

@@ -13,10 +13,10 @@
 
 #define CF_DENOISE_PAD 64
 
-/* The sums of a row of blocks, column by column; n values each, cleared before its first row. */
+/* The sums of a row of blocks, of each two columns; cleared before its first row. */
 typedef struct {
   uint32_t *t, *s, *w, *sum;
-  uint16_t *extreme; /* samples with S = 0 or the largest S */
+  int16_t *extreme; /* samples with S = 0 or the largest S, of each column */
 } CfDenoiseSums;
 
 typedef struct {
@@ -40,8 +40,8 @@ typedef struct {
       int n, int16_t *new_m, int16_t *new_c);
   /* o, from m of five rows. */
   void (*smooth) (const int16_t *const m[5], const int16_t *c, const CfDenoiseLevels *levels, int n, int16_t *o);
-  /* Adds a row of samples to the sums of its blocks. S: of five rows. m: NULL in the first frame. */
-  void (*count) (const int16_t *const S[5], const int16_t *m, const int16_t *c, int largest, int n,
+  /* Adds a row of samples to the sums of its blocks. S: of five rows. m: NULL in the first frame. bends: a row. */
+  void (*count) (const int16_t *const S[5], const int16_t *m, const int16_t *c, int largest, int n, int16_t *bends,
       const CfDenoiseSums *sums);
 } CfDenoiseSimd;
 
