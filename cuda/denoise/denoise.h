@@ -43,8 +43,8 @@
  * 6. Output. Below 16 bits: min (2^bits - 1, (o + 2^(14 - bits)) >> (15 - bits)). 16 bits: clamp (x + 2 (o - S), 0,
  * 65535).
  *
- * 7. Estimate, with noise = -1. Blocks of 8 x 8, whole ones, from the first sample on, are counted in histograms. With m
- * and c of the frame before, P = S >> 3, and n4(k), n8(k) the sums of P of the four samples k to the left, right, above
+ * 7. Estimate, with noise = -1. Blocks of 8 x 8, whole ones, from the first sample on, are counted in histograms: those
+ * of rows 0 .. 7, 16 .. 23, 32 .. 39 and so on; half of the blocks say as much as all. With m and c of the frame before, P = S >> 3, and n4(k), n8(k) the sums of P of the four samples k to the left, right, above
  * and below, and of the four at its corners, (+-k, +-k):
  *   R[1 .. 16] = 23170 26755 28378 29309 29913 30337 30652 30894 31086 31243 31373 31482 31576 31657 31727 31790
  *   t = sum of mulr (|S - m|, R[c])                                     32768 / sqrt (1 + 1 / c)

@@ -22,10 +22,10 @@ typedef struct {
   uint16_t still[CF_DENOISE_FRAMES]; /* R */
 } CfDenoiseTables;
 
+/* What a level's noise makes: 8 max (17, g - 38), and r. */
 typedef struct {
-  uint16_t reach[CF_DENOISE_LEVELS];   /* 8 max (17, g - 38) */
-  uint16_t inverse[CF_DENOISE_LEVELS]; /* r */
-} CfDenoiseLevels;
+  uint16_t reach, inverse;
+} CfDenoiseLevel;
 
 /* What the blocks of a component's field count: T, N and W. */
 typedef struct {
@@ -44,16 +44,17 @@ cf_denoise_most (int a, int b)
   return a > b ? a : b;
 }
 
-/* Step 3, for one level. */
-static inline CF_DENOISE_BOTH void
-cf_denoise_level (const int32_t sigma[CF_DENOISE_ZONES], int strength, int level, CfDenoiseLevels *levels)
+/* Step 3 for a level, from the sigma a and b of its zones. */
+static inline CF_DENOISE_BOTH CfDenoiseLevel
+cf_denoise_level (int a, int b, int strength)
 {
-  const int a = sigma[cf_denoise_most (0, level - 1) / 2];
-  const int b = sigma[cf_denoise_least (CF_DENOISE_LEVELS - 1, level + 1) / 2];
   const int g = cf_denoise_least (8191, cf_denoise_most (17, ((a + b) / 2 * strength + 50) / 100));
 
-  levels->reach[level] = (uint16_t) (8 * cf_denoise_most (17, g - 38));
-  levels->inverse[level] = (uint16_t) cf_denoise_least (32767, (1 << 19) / g);
+  CfDenoiseLevel level;
+
+  level.reach = (uint16_t) (8 * cf_denoise_most (17, g - 38));
+  level.inverse = (uint16_t) cf_denoise_least (32767, (1 << 19) / g);
+  return level;
 }
 
 /* Q of a histogram: `first` is the first bin at which the running sum is larger than k. */
@@ -75,21 +76,25 @@ cf_denoise_zone (int quantile_n, int quantile_t, int quantile_w)
   return est > s ? est + cf_denoise_least (est - s, spare) : est;
 }
 
-/* Takes the estimates of all zones into sigma; -1: the zone is not known. */
-static inline CF_DENOISE_BOTH void
-cf_denoise_learn (const int est[CF_DENOISE_ZONES], bool first, int32_t sigma[CF_DENOISE_ZONES])
+/* Returns the new sigma of zone z. n: the blocks of all zones; est: their estimates, if they are known. */
+static inline CF_DENOISE_BOTH int
+cf_denoise_learn (const int n[CF_DENOISE_ZONES], const int est[CF_DENOISE_ZONES], int z, bool first, int sigma)
 {
-  for (int z = 0; z < CF_DENOISE_ZONES; z++) {
-    int found = -1;
+  int all = 0, distance = CF_DENOISE_ZONES, found = -1;
 
-    for (int k = 0; k < CF_DENOISE_ZONES && found < 0; k++)
-      if (z - k >= 0 && est[z - k] >= 0)
-        found = est[z - k];
-      else if (z + k < CF_DENOISE_ZONES && est[z + k] >= 0)
-        found = est[z + k];
-    if (found >= 0)
-      sigma[z] = first ? found : sigma[z] + (found - sigma[z]) / 4;
+  for (int i = 0; i < CF_DENOISE_ZONES; i++)
+    all += n[i];
+  for (int i = 0; i < CF_DENOISE_ZONES; i++) {
+    const int away = i < z ? z - i : i - z;
+
+    if (n[i] >= 16 && 32 * n[i] >= all && away < distance) {
+      distance = away;
+      found = est[i];
+    }
   }
+  if (found < 0)
+    return sigma;
+  return first ? found : sigma + (found - sigma) / 4;
 }
 
 CF_BEGIN_DECLS

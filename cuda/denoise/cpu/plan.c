@@ -258,7 +258,7 @@ count_row (const Band *b, int y)
   const int16_t *S[5];
   const int top = y / CF_DENOISE_BLOCK * CF_DENOISE_BLOCK;
 
-  if (top + CF_DENOISE_BLOCK > b->height)
+  if (top % (2 * CF_DENOISE_BLOCK) || top + CF_DENOISE_BLOCK > b->height)
     return;
   if (y == top)
     clear_sums (b);
@@ -284,25 +284,20 @@ quantile (const uint32_t bins[CF_DENOISE_BINS], uint32_t k)
 static void
 estimate (Field *f, bool first)
 {
-  int est[CF_DENOISE_ZONES];
-  uint32_t n[CF_DENOISE_ZONES] = { 0 }, all = 0;
+  int est[CF_DENOISE_ZONES], n[CF_DENOISE_ZONES] = { 0 };
 
   for (int z = 0; z < CF_DENOISE_ZONES; z++) {
     for (int i = 0; i < CF_DENOISE_BINS; i++)
-      n[z] += f->counts.bin[1][z][i];
-    all += n[z];
-  }
-  for (int z = 0; z < CF_DENOISE_ZONES; z++) {
-    const int s = quantile (f->counts.bin[1][z], n[z] / 16);
+      n[z] += (int) f->counts.bin[1][z][i];
+    const uint32_t sixteenth = (uint32_t) n[z] / 16, quarter = (uint32_t) n[z] / 4;
+    const int s = quantile (f->counts.bin[1][z], sixteenth);
 
-    if (n[z] < 16 || 32 * n[z] < all)
-      est[z] = -1;
-    else if (first)
-      est[z] = s * 430 >> 8;
-    else
-      est[z] = cf_denoise_zone (s, quantile (f->counts.bin[0][z], n[z] / 4), quantile (f->counts.bin[2][z], n[z] / 16));
+    est[z] = first
+        ? s * 430 >> 8
+        : cf_denoise_zone (s, quantile (f->counts.bin[0][z], quarter), quantile (f->counts.bin[2][z], sixteenth));
   }
-  cf_denoise_learn (est, first, f->sigma);
+  for (int z = 0; z < CF_DENOISE_ZONES; z++)
+    f->sigma[z] = cf_denoise_learn (n, est, z, first, f->sigma[z]);
 }
 
 /* ---- frames ------------------------------------------------------------------ */
@@ -375,8 +370,13 @@ take_levels (CfDenoiseCpu *m, const CfDenoiseParams *p)
 
     for (int z = 0; z < CF_DENOISE_ZONES && p->noise >= 0; z++)
       f->sigma[z] = (int) (p->noise * 128 + 0.5);
-    for (int l = 0; l < CF_DENOISE_LEVELS; l++)
-      cf_denoise_level (f->sigma, p->strength, l, &m->levels[i]);
+    for (int l = 0; l < CF_DENOISE_LEVELS; l++) {
+      const CfDenoiseLevel level = cf_denoise_level (f->sigma[cf_max (0, l - 1) / 2],
+          f->sigma[cf_min (CF_DENOISE_LEVELS - 1, l + 1) / 2], p->strength);
+
+      m->levels[i].reach[l] = level.reach;
+      m->levels[i].inverse[l] = level.inverse;
+    }
   }
 }
 

@@ -13,6 +13,11 @@
 
 #define CF_DENOISE_PAD 64
 
+/* Those of all levels. */
+typedef struct {
+  uint16_t reach[CF_DENOISE_LEVELS], inverse[CF_DENOISE_LEVELS];
+} CfDenoiseLevels;
+
 /* The sums of a row of blocks, of each two columns; cleared before its first row. */
 typedef struct {
   uint32_t *t, *s, *w, *sum;
