@@ -280,6 +280,7 @@ typedef struct {
   int ahead;        /* how many of them come after its own frame: see CfFrame */
   int kept;         /* a key: if it changes, the history is invalid and a new plan is needed */
   bool stateful;    /* a result depends on those of all frames since the last reset (recurrent in time) */
+  bool lapses;      /* stateful: the plan is reset behind frames that were not filtered */
   bool has_regions; /* cf_plan_regions has regions after each frame */
   bool anchored;    /* a result depends on where the frame begins and ends: of an area, each region is a frame */
   bool replicates;  /* beyond the border lies the nearest sample; not set where halo is -1 */

@@ -173,7 +173,9 @@ gpu_failed (GstCfBackend *b, const CfStatus *status, gboolean on_gpu)
         give_up                                           ? "from now on"
             : b->traits.history > 0 || b->traits.stateful ? "until the next flush"
                                                           : "this frame; the GPU is used again for the next one",
-        b->traits.stateful ? "; what earlier frames have taught is lost, and region ids start again at 1" : "");
+        !b->traits.stateful         ? ""
+            : b->traits.has_regions ? "; what earlier frames have taught is lost, and region ids start again at 1"
+                                    : "; what earlier frames have taught is lost");
 
     b->warned = TRUE;
     gst_element_message_full (b->element, GST_MESSAGE_WARNING, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_FAILED, text,

@@ -567,6 +567,8 @@ prepare_output_buffer (GstBaseTransform *trans, GstBuffer *in, GstBuffer **out)
   gboolean passes = gst_cf_backend_is_identity (b) || !gst_cf_roi_is_enabled (priv->roi);
 
   g_clear_pointer (&priv->area, cf_area_unref);
+  if (passes && b->traits.lapses)
+    g_atomic_int_set (&priv->reset, TRUE);
   if (passes && priv->same_memory && gst_cf_backend_may_pass (b, in)) {
     gst_cf_roi_see (priv->roi, in, &trans->segment, &b->info);
     *out = in;

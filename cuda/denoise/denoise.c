@@ -47,7 +47,8 @@ traits (const CfVideo *video, const CfCommon *common, const void *params_, CfTra
   const CfDenoiseParams *p = params_;
 
   traits->stateful = true;
-  traits->identity = video && (p->strength == 0 || p->noise == 0 || !cf_any_filtered (video, common));
+  traits->lapses = true;
+  traits->identity = video && (cf_denoise_is_off (p) || !cf_any_filtered (video, common));
 }
 
 const CfFilter cf_denoise = {

@@ -71,7 +71,8 @@
  * | message-interval | ms, 0..3600000 (0) | next frame |
  *
  * With strength = 0 or noise = 0 a frame is copied as stored, and the state begins anew behind it. It begins anew, too,
- * at the start, with new caps, a flush, another apply-to, and where the CPU takes over. A cut, a lost frame or a switch
+ * at the start, with new caps, a flush, another apply-to, after frames that passed (enabled = false), and where the CPU
+ * takes over. A cut, a lost frame or a switch
  * of the light needs no signal: step 4 finds it. A stream of interlaced and progressive frames has a state for each.
  *
  * Every variant on either backend gives the same bytes.
@@ -98,6 +99,13 @@ typedef struct {
 #define CF_DENOISE_LEVELS 16
 #define CF_DENOISE_FRAMES 16 /* the largest c */
 #define CF_DENOISE_BLOCK 8
+
+/* Returns whether frames are copied. */
+static inline bool
+cf_denoise_is_off (const CfDenoiseParams *params)
+{
+  return params->noise == 0 || params->strength == 0;
+}
 
 extern const CfFilter cf_denoise;
 extern const CfOps cf_denoise_cpu;

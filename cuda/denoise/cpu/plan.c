@@ -121,10 +121,11 @@ reset (CfPlan *plan)
 static CfCode
 update (CfPlan *plan, CfStatus *status)
 {
+  const CfDenoiseParams *p = plan->params;
   CfDenoiseCpu *m = plan->state;
 
   (void) status;
-  if (m->apply_to != plan->common.apply_to)
+  if (m->apply_to != plan->common.apply_to || cf_denoise_is_off (p))
     reset (plan);
   m->apply_to = plan->common.apply_to;
   return CF_OK;
@@ -413,7 +414,7 @@ enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage *out, 
 
   (void) stream;
   (void) status;
-  if (p->noise == 0 || p->strength == 0) {
+  if (cf_denoise_is_off (p)) {
     cf_image_copy_whole (out, in);
     m->begun = false;
     return CF_OK;

@@ -808,7 +808,7 @@ denoise_update (CfPlan *plan, CfStatus *status)
   DenoiseState *s = denoise_state (plan);
 
   (void) status;
-  if (s->apply_to != plan->common.apply_to)
+  if (s->apply_to != plan->common.apply_to || cf_denoise_is_off (static_cast<CfDenoiseParams *> (plan->params)))
     denoise_reset (plan);
   s->apply_to = plan->common.apply_to;
   return CF_OK;
@@ -855,7 +855,7 @@ denoise_enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImag
   DenoiseWork w = s->work;
   CfCode code;
 
-  if (p->noise == 0 || p->strength == 0) {
+  if (cf_denoise_is_off (p)) {
     s->begun = false;
     return copy_frame (out, in, handle, status);
   }
