@@ -674,6 +674,7 @@ denoise_kernel (const __grid_constant__ DenoiseWork w)
   const int x0 = block % plane.blocks_x * tile_w, y0 = block / plane.blocks_x * tile_h;
   const bool border = x0 < 3 || y0 < 3 || x0 + tile_w + 3 > plane.width || y0 + tile_h + 3 > plane.height;
 
+  griddep_wait ();
   if (!plane.filtered)
     copy_tile (plane, x0, y0, tile_w, tile_h, (int) threadIdx.x, threads);
   else {
@@ -717,6 +718,7 @@ denoise_first_kernel (const __grid_constant__ DenoiseWork w)
   const int block = (int) blockIdx.x - plane.first_block, view = (int) (&of_block - w.launch.plane);
   const int x0 = block % plane.blocks_x * tile_w, y0 = block / plane.blocks_x * tile_h;
 
+  griddep_wait ();
   if (plane.filtered) {
     load_tile<BYTES, true> (plane, NULL, 0, x0, y0, s);
     __syncthreads ();
@@ -727,9 +729,15 @@ denoise_first_kernel (const __grid_constant__ DenoiseWork w)
 
 /* ---- the plan ----------------------------------------------------------------------- */
 
+/* By the bytes of a sample: with a state before the frame, and without; then those that estimate the first frame's noise. */
+const void *const kernels[] = { (const void *) denoise_kernel<1, false>, (const void *) denoise_kernel<1, true>,
+  (const void *) denoise_kernel<2, false>, (const void *) denoise_kernel<2, true>,
+  (const void *) denoise_first_kernel<1>, (const void *) denoise_first_kernel<2> };
+
 struct DenoiseState {
   uint8_t *memory; /* the state twice, the noise of all views, the ticket */
   size_t size;     /* of one state, bytes */
+  bool pdl; /* see launch_kernel () */
   bool begun;
   int current; /* the state that the next frame reads */
   CfApplyTo apply_to;
@@ -771,12 +779,17 @@ denoise_init (CfPlan *plan, CfStatus *status)
   const size_t noise = CF_MAX_VIEWS * sizeof (Noise), ticket = 64;
   CfCode code = CF_OK;
 
-  for (const void *kernel : { (const void *) denoise_kernel<1, false>, (const void *) denoise_kernel<1, true>,
-           (const void *) denoise_kernel<2, false>, (const void *) denoise_kernel<2, true>,
-           (const void *) denoise_first_kernel<1>, (const void *) denoise_first_kernel<2> })
+  s->pdl = true;
+  for (const void *kernel : kernels) {
+    cudaFuncAttributes attributes = { };
+
+    if (code == CF_OK)
+      code = cf_cuda_check (cudaFuncGetAttributes (&attributes, kernel), "loading the denoiser's kernels", status);
     if (code == CF_OK)
       code = cf_cuda_check (cudaFuncSetAttribute (kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-        (int) sizeof (Shared)), "the shared memory of the denoiser", status);
+          (int) sizeof (Shared)), "the shared memory of the denoiser", status);
+    s->pdl = s->pdl && attributes.ptxVersion >= 90;
+  }
   if (code != CF_OK)
     return code;
   s->size = lay_out (plan, &s->work);
@@ -827,23 +840,20 @@ copy_frame (const CfImage *to, const CfImage *from, cudaStream_t stream, CfStatu
   return code;
 }
 
-template<int BYTES> CfCode
-launch (const DenoiseWork &w, cudaStream_t stream, CfStatus *status)
+CfCode
+launch (const DenoiseState *s, DenoiseWork *w, bool narrow, cudaStream_t stream, CfStatus *status)
 {
-  const unsigned blocks = (unsigned) w.launch.blocks;
+  const dim3 size (threads);
+  void *arguments[] = { w };
+  CfCode code = CF_OK;
 
-  if (w.first && w.estimates) {
-    denoise_first_kernel<BYTES><<<blocks, threads, sizeof (Shared), stream>>> (w);
-    const CfCode code = cf_cuda_launched ("denoise: the noise of the first frame", status);
-
-    if (code != CF_OK)
-      return code;
-  }
-  if (w.first)
-    denoise_kernel<BYTES, true><<<blocks, threads, sizeof (Shared), stream>>> (w);
-  else
-    denoise_kernel<BYTES, false><<<blocks, threads, sizeof (Shared), stream>>> (w);
-  return cf_cuda_launched ("denoise", status);
+  if (w->first && w->estimates)
+    code = launch_kernel ("denoise: the noise of the first frame", narrow ? kernels[4] : kernels[5], w->launch.blocks,
+        size, arguments, sizeof (Shared), s->pdl, stream, status);
+  if (code == CF_OK)
+    code = launch_kernel ("denoise", kernels[2 * !narrow + w->first], w->launch.blocks, size, arguments, sizeof (Shared),
+        s->pdl, stream, status);
+  return code;
 }
 
 CfCode
@@ -867,7 +877,7 @@ denoise_enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImag
   w.strength = p->strength;
   w.first = !s->begun;
   w.estimates = p->noise < 0;
-  code = cf_format_info (plan->video.format)->bytes == 1 ? launch<1> (w, handle, status) : launch<2> (w, handle, status);
+  code = launch (s, &w, cf_format_info (plan->video.format)->bytes == 1, handle, status);
   s->current = !s->current;
   s->begun = code == CF_OK;
   return code;
