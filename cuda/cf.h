@@ -433,6 +433,13 @@ typedef struct {
  * (CfTraits.has_regions), CF_UNSUPPORTED from a filter that finds none. */
 CfCode cf_plan_regions (CfPlan *plan, CfRegions *regions, CfStatus *status);
 
+/* The noise that a filter estimates, for this many zones of brightness, the darkest first. */
+#define CF_NOISE_ZONES 8
+
+/* Returns whether the plan estimates noise, and sets the standard deviations of the first component that it filters, in
+ * levels of 8 bits, as the last frame that has ended has left them. Waits for nothing. */
+bool cf_plan_noise (CfPlan *plan, double noise[CF_NOISE_ZONES]);
+
 /* ---- zones -------------------------------------------------------------- */
 
 /* In fractions of the frame, 0..1. */

@@ -709,6 +709,17 @@ gst_cf_backend_submit (GstCfBackend *b, GstCfPendingFrame *frame, guint slot, Gs
   return !frame->refusal && frame->request.status.code == CF_OK;
 }
 
+/* Notes what the plan that has filtered a frame knows of its noise. */
+static void
+note_noise (GstCfBackend *b, const GstCfPendingFrame *frame, GstCfBy by)
+{
+  CfPlan *plan = by == GST_CF_BY_GPU ? b->transfer.plans.plan[frame->mode] : b->cpu.plan[frame->mode];
+  gdouble noise[CF_NOISE_ZONES];
+
+  if (cf_plan_noise (plan, noise))
+    gst_cf_stats_noise (&b->stats, noise);
+}
+
 static GstFlowReturn
 finish (GstCfBackend *b, GstCfPendingFrame *frame, gboolean drop)
 {
@@ -750,6 +761,7 @@ finish (GstCfBackend *b, GstCfPendingFrame *frame, gboolean drop)
   }
   if (drop || !frame->out)
     return GST_FLOW_OK;
+  note_noise (b, frame, by);
   time[GST_CF_TOTAL] = now_ns () - frame->start;
   gst_cf_stats_frame (&b->stats, by, video_bytes (b->format, &b->info), time);
   return GST_FLOW_OK;

@@ -3,7 +3,6 @@
  *
  * gstcfstats.c: the "stats" property. */
 #include "gstcfstats.h"
-#include "cf.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +27,7 @@ gst_cf_stats_reset (GstCfStats *stats)
   g_mutex_lock (&stats->lock);
   stats->frames_gpu = stats->frames_cpu = stats->frames_fallback = stats->frames_passed = 0;
   stats->bytes = stats->abandoned = 0;
+  stats->estimates = FALSE;
   g_clear_pointer (&stats->gpu_error, g_free);
   for (int i = 0; i < GST_CF_N_TIMES; i++)
     stats->time[i].n = stats->time[i].sum = stats->time[i].max = 0;
@@ -56,6 +56,15 @@ gst_cf_stats_frame (GstCfStats *stats, GstCfBy by, gsize bytes, const guint64 ti
     s->sum += time[i];
     s->max = MAX (s->max, time[i]);
   }
+  g_mutex_unlock (&stats->lock);
+}
+
+void
+gst_cf_stats_noise (GstCfStats *stats, const gdouble noise[CF_NOISE_ZONES])
+{
+  g_mutex_lock (&stats->lock);
+  stats->estimates = TRUE;
+  memcpy (stats->noise, noise, sizeof stats->noise);
   g_mutex_unlock (&stats->lock);
 }
 
@@ -116,6 +125,21 @@ add_series (GstStructure *out, const gchar *name, const GstCfSeries *s)
   g_free (sorted);
 }
 
+/* Adds noise-estimate, an array of numbers, the darkest zone first. */
+static void
+add_noise (GstStructure *out, const gdouble noise[CF_NOISE_ZONES])
+{
+  GValue array = G_VALUE_INIT, value = G_VALUE_INIT;
+
+  g_value_init (&array, GST_TYPE_ARRAY);
+  g_value_init (&value, G_TYPE_DOUBLE);
+  for (int z = 0; z < CF_NOISE_ZONES; z++) {
+    g_value_set_double (&value, noise[z]);
+    gst_value_array_append_value (&array, &value);
+  }
+  gst_structure_take_value (out, "noise-estimate", &array);
+}
+
 GstStructure *
 gst_cf_stats_get (GstCfStats *stats)
 {
@@ -135,6 +159,8 @@ gst_cf_stats_get (GstCfStats *stats)
       gpu.allocations, NULL);
   if (stats->gpu_error || lost.message[0])
     gst_structure_set (out, "gpu-error", G_TYPE_STRING, stats->gpu_error ? stats->gpu_error : lost.message, NULL);
+  if (stats->estimates)
+    add_noise (out, stats->noise);
   for (int i = 0; i < GST_CF_N_TIMES; i++)
     add_series (out, names[i], &stats->time[i]);
   g_mutex_unlock (&stats->lock);

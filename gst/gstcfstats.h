@@ -6,6 +6,8 @@
 #ifndef GST_CF_STATS_H
 #define GST_CF_STATS_H
 
+#include "cf.h"
+
 #include <gst/gst.h>
 
 G_BEGIN_DECLS
@@ -26,8 +28,10 @@ typedef struct {
   guint64 frames_fallback; /* part of frames_cpu: frames on which the GPU failed */
   guint64 frames_passed;   /* passed unchanged */
   guint64 bytes;
-  guint64 abandoned; /* buffers and streams given up because the GPU hung */
-  gchar *gpu_error;  /* NULL, or how the GPU failed this element first */
+  guint64 abandoned;  /* buffers and streams given up because the GPU hung */
+  gboolean estimates; /* a filter has estimated the noise */
+  gdouble noise[CF_NOISE_ZONES];
+  gchar *gpu_error; /* NULL, or how the GPU failed this element first */
   GstCfSeries time[GST_CF_N_TIMES];
 } GstCfStats;
 
@@ -39,6 +43,8 @@ void gst_cf_stats_clear (GstCfStats *stats);
 void gst_cf_stats_reset (GstCfStats *stats);
 /* Counts a frame: where it was filtered, its bytes, its times in ns (0: not measured). */
 void gst_cf_stats_frame (GstCfStats *stats, GstCfBy by, gsize bytes, const guint64 time[GST_CF_N_TIMES]);
+/* Notes the noise that a filter has estimated. */
+void gst_cf_stats_noise (GstCfStats *stats, const gdouble noise[CF_NOISE_ZONES]);
 /* Counts `n` buffers or streams that were given up. */
 void gst_cf_stats_abandon (GstCfStats *stats, guint n);
 /* Notes how the GPU failed, unless it has failed before. */

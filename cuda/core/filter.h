@@ -79,6 +79,7 @@ typedef struct {
   CfCode (*set_override) (CfPlan *plan, const char *name, int value, CfStatus *status);
   CfCode (*trace) (CfPlan *plan, CfStream *stream, int *table, size_t size, int *rows, int *columns, CfStatus *status);
   CfCode (*regions) (CfPlan *plan, CfRegions *regions, CfStatus *status);
+  bool (*noise) (CfPlan *plan, double noise[CF_NOISE_ZONES]); /* cf_plan_noise */
 } CfOps;
 
 struct CfFilter {

@@ -483,6 +483,12 @@ cf_plan_regions (CfPlan *plan, CfRegions *regions, CfStatus *status)
   return plan->ops->regions (plan, regions, status);
 }
 
+bool
+cf_plan_noise (CfPlan *plan, double noise[CF_NOISE_ZONES])
+{
+  return plan->ops->noise && plan->ops->noise (plan, noise);
+}
+
 /* ---- for tests ---------------------------------------------------------- */
 
 const char *

@@ -94,7 +94,7 @@ typedef struct {
   int message_interval;
 } CfDenoiseParams;
 
-#define CF_DENOISE_ZONES 8
+#define CF_DENOISE_ZONES CF_NOISE_ZONES
 #define CF_DENOISE_BINS 256
 #define CF_DENOISE_LEVELS 16
 #define CF_DENOISE_FRAMES 16 /* the largest c */

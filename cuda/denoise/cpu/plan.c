@@ -131,6 +131,21 @@ update (CfPlan *plan, CfStatus *status)
   return CF_OK;
 }
 
+static bool
+noise (CfPlan *plan, double to[CF_NOISE_ZONES])
+{
+  const CfDenoiseCpu *m = plan->state;
+  int i = 0;
+
+  while (i < m->n_views && !m->in[i].filtered)
+    i++;
+  if (i == m->n_views || ((const CfDenoiseParams *) plan->params)->noise >= 0)
+    return false;
+  for (int z = 0; z < CF_NOISE_ZONES; z++)
+    to[z] = m->field[i].sigma[z] / 128.0;
+  return true;
+}
+
 /* ---- rows ----------------------------------------------------------------- */
 
 static int16_t *
@@ -455,4 +470,5 @@ const CfOps cf_denoise_cpu = {
   .enqueue = enqueue,
   .reset = reset,
   .free = release,
+  .noise = noise,
 };

@@ -44,7 +44,7 @@ struct DenoiseWork {
   int pitch[CF_MAX_VIEWS];        /* bytes, a multiple of 64 */
   Noise *noise;                   /* of all views */
   unsigned *ticket;
-  int *report;   /* pinned: sigma of all views; NULL: nobody asks */
+  int *report;   /* pinned: sigma of all views */
   int set_sigma; /* -1: estimated */
   int strength;
   bool first, estimates;
@@ -616,8 +616,7 @@ learn (const DenoiseWork &w, Found &found)
   int *sigma = &w.noise[view_of_thread].sigma[z];
 
   *sigma = cf_denoise_learn (found.n[view_of_thread], found.est[view_of_thread], z, FIRST, FIRST ? 0 : *sigma);
-  if (w.report)
-    w.report[threadIdx.x] = *sigma;
+  w.report[threadIdx.x] = *sigma;
 }
 
 /* Has the last block of the launch learn. All threads. */
@@ -735,6 +734,8 @@ const void *const kernels[] = { (const void *) denoise_kernel<1, false>, (const 
   (const void *) denoise_first_kernel<1>, (const void *) denoise_first_kernel<2> };
 
 struct DenoiseState {
+  int *report;     /* pinned: sigma of all views, which the kernels write */
+  int reported;    /* the first view that is filtered; -1: none is, or none yet */
   uint8_t *memory; /* the state twice, the noise of all views, the ticket */
   size_t size;     /* of one state, bytes */
   bool pdl; /* see launch_kernel () */
@@ -794,8 +795,13 @@ denoise_init (CfPlan *plan, CfStatus *status)
     return code;
   s->size = lay_out (plan, &s->work);
   s->memory = static_cast<uint8_t *> (cf_gpu_alloc (CF_DEVICE, 2 * s->size + noise + ticket, status));
-  if (!s->memory)
+  s->report = s->memory ? static_cast<int *> (cf_gpu_alloc (CF_PINNED, CF_MAX_VIEWS * sizeof (Noise::sigma), status))
+                        : NULL;
+  if (!s->report)
     return status->code;
+  memset (s->report, 0, CF_MAX_VIEWS * sizeof (Noise::sigma));
+  s->work.report = s->report;
+  s->reported = -1;
   s->work.noise = reinterpret_cast<Noise *> (s->memory + 2 * s->size);
   s->work.ticket = reinterpret_cast<unsigned *> (s->memory + 2 * s->size + noise);
   s->work.tables = cf_denoise_tables;
@@ -806,6 +812,8 @@ denoise_init (CfPlan *plan, CfStatus *status)
 void
 denoise_free (CfPlan *plan)
 {
+  if (denoise_state (plan)->report)
+    cf_gpu_free (CF_PINNED, denoise_state (plan)->report);
   cf_gpu_free (CF_DEVICE, denoise_state (plan)->memory);
 }
 
@@ -825,6 +833,18 @@ denoise_update (CfPlan *plan, CfStatus *status)
     denoise_reset (plan);
   s->apply_to = plan->common.apply_to;
   return CF_OK;
+}
+
+bool
+denoise_noise (CfPlan *plan, double noise[CF_NOISE_ZONES])
+{
+  const DenoiseState *s = denoise_state (plan);
+
+  if (s->reported < 0 || static_cast<CfDenoiseParams *> (plan->params)->noise >= 0)
+    return false;
+  for (int z = 0; z < CF_NOISE_ZONES; z++)
+    noise[z] = ((const volatile int *) s->report)[s->reported * CF_NOISE_ZONES + z] / 128.0;
+  return true;
 }
 
 /* Copies all stored words. */
@@ -871,6 +891,10 @@ denoise_enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImag
   }
   make_launch (plan, in, out, 0, &w.launch);
   deal_blocks (&w.launch, tile_w, tile_h);
+  s->reported = -1;
+  for (int i = w.launch.n - 1; i >= 0; i--)
+    if (w.launch.plane[i].filtered)
+      s->reported = i;
   w.before = s->memory + (size_t) s->current * s->size;
   w.after = s->memory + (size_t) !s->current * s->size;
   w.set_sigma = p->noise < 0 ? -1 : (int) (p->noise * 128 + 0.5);
@@ -892,4 +916,5 @@ extern "C" const CfOps cf_denoise_cuda = {
   .enqueue = denoise_enqueue,
   .reset = denoise_reset,
   .free = denoise_free,
+  .noise = denoise_noise,
 };
