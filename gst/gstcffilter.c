@@ -475,6 +475,35 @@ gst_cf_filter_text_param (GstCfFilter *self, gconstpointer params, const gchar *
   return value ? *value : NULL;
 }
 
+gboolean
+gst_cf_filter_noise (GstCfFilter *self, gdouble noise[CF_NOISE_ZONES])
+{
+  return gst_cf_stats_get_noise (&PRIV (self)->backend.stats, noise);
+}
+
+void
+gst_cf_interval_reset (GstCfInterval *last)
+{
+  last->running = last->clock = GST_CLOCK_TIME_NONE;
+}
+
+gboolean
+gst_cf_interval_is_over (GstCfInterval *last, GstBuffer *buffer, const GstSegment *segment, GstClockTime interval)
+{
+  const GstClockTime clock = (GstClockTime) g_get_monotonic_time () * 1000;
+  const GstClockTime running = segment->format == GST_FORMAT_TIME
+      ? gst_segment_to_running_time (segment, GST_FORMAT_TIME, GST_BUFFER_PTS (buffer))
+      : GST_CLOCK_TIME_NONE;
+  const gboolean timed = GST_CLOCK_TIME_IS_VALID (running) && GST_CLOCK_TIME_IS_VALID (last->running);
+  const GstClockTime now = timed ? running : clock, before = timed ? last->running : last->clock;
+
+  if (GST_CLOCK_TIME_IS_VALID (last->clock) && now >= before && now - before < interval)
+    return FALSE;
+  last->running = running;
+  last->clock = clock;
+  return TRUE;
+}
+
 /* Returns a copy of the current parameters, which the caller frees, and sets `*common`. Without memory returns NULL and
  * leaves `*common`. The object lock is held. */
 static gpointer

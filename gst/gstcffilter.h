@@ -32,6 +32,20 @@ gint gst_cf_filter_int_param (GstCfFilter *self, gconstpointer params, const gch
 /* The same for a row of type string. */
 const gchar *gst_cf_filter_text_param (GstCfFilter *self, gconstpointer params, const gchar *name);
 
+/* Sets the noise that the frames so far have shown. Returns FALSE where it is not known. */
+gboolean gst_cf_filter_noise (GstCfFilter *self, gdouble noise[CF_NOISE_ZONES]);
+
+/* The time from one message to the next, in running time and by the clock. */
+typedef struct {
+  GstClockTime running, clock; /* of the last message */
+} GstCfInterval;
+
+void gst_cf_interval_reset (GstCfInterval *last);
+/* Returns whether the interval is over, by the running time of a frame, or by the clock if this frame or the last one
+ * has none; then the next one begins. If the time goes back, after a flush, a new interval begins. */
+gboolean gst_cf_interval_is_over (GstCfInterval *last, GstBuffer *buffer, const GstSegment *segment,
+    GstClockTime interval);
+
 /* Waits until no frame is pending. Called by the streaming thread, or with the stream lock held. */
 void gst_cf_filter_drain (GstCfFilter *self);
 

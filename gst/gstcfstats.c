@@ -125,9 +125,20 @@ add_series (GstStructure *out, const gchar *name, const GstCfSeries *s)
   g_free (sorted);
 }
 
-/* Adds noise-estimate, an array of numbers, the darkest zone first. */
-static void
-add_noise (GstStructure *out, const gdouble noise[CF_NOISE_ZONES])
+gboolean
+gst_cf_stats_get_noise (GstCfStats *stats, gdouble noise[CF_NOISE_ZONES])
+{
+  gboolean estimates;
+
+  g_mutex_lock (&stats->lock);
+  estimates = stats->estimates;
+  memcpy (noise, stats->noise, sizeof stats->noise);
+  g_mutex_unlock (&stats->lock);
+  return estimates;
+}
+
+void
+gst_cf_stats_add_noise (GstStructure *out, const gchar *name, const gdouble noise[CF_NOISE_ZONES])
 {
   GValue array = G_VALUE_INIT, value = G_VALUE_INIT;
 
@@ -137,7 +148,7 @@ add_noise (GstStructure *out, const gdouble noise[CF_NOISE_ZONES])
     g_value_set_double (&value, noise[z]);
     gst_value_array_append_value (&array, &value);
   }
-  gst_structure_take_value (out, "noise-estimate", &array);
+  gst_structure_take_value (out, name, &array);
 }
 
 GstStructure *
@@ -160,7 +171,7 @@ gst_cf_stats_get (GstCfStats *stats)
   if (stats->gpu_error || lost.message[0])
     gst_structure_set (out, "gpu-error", G_TYPE_STRING, stats->gpu_error ? stats->gpu_error : lost.message, NULL);
   if (stats->estimates)
-    add_noise (out, stats->noise);
+    gst_cf_stats_add_noise (out, "noise-estimate", stats->noise);
   for (int i = 0; i < GST_CF_N_TIMES; i++)
     add_series (out, names[i], &stats->time[i]);
   g_mutex_unlock (&stats->lock);

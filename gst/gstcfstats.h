@@ -45,6 +45,10 @@ void gst_cf_stats_reset (GstCfStats *stats);
 void gst_cf_stats_frame (GstCfStats *stats, GstCfBy by, gsize bytes, const guint64 time[GST_CF_N_TIMES]);
 /* Notes the noise that a filter has estimated. */
 void gst_cf_stats_noise (GstCfStats *stats, const gdouble noise[CF_NOISE_ZONES]);
+/* Returns it, or FALSE where none has. */
+gboolean gst_cf_stats_get_noise (GstCfStats *stats, gdouble noise[CF_NOISE_ZONES]);
+/* Adds it to a structure, an array of numbers, the darkest zone first. */
+void gst_cf_stats_add_noise (GstStructure *out, const gchar *name, const gdouble noise[CF_NOISE_ZONES]);
 /* Counts `n` buffers or streams that were given up. */
 void gst_cf_stats_abandon (GstCfStats *stats, guint n);
 /* Notes how the GPU failed, unless it has failed before. */

@@ -59,8 +59,7 @@ GST_DEBUG_CATEGORY_STATIC (gst_cuda_segment_debug);
 
 struct _GstCudaSegment {
   GstCfFilter parent;
-  /* Running time and clock time of the last message. */
-  GstClockTime last_running, last_clock;
+  GstCfInterval interval; /* of messages */
   GstCudaSegmentMaps *maps;
   GstCfEvents *events;
 };
@@ -69,29 +68,12 @@ G_DEFINE_TYPE_WITH_CODE (GstCudaSegment, gst_cuda_segment, GST_TYPE_CF_FILTER,
     GST_DEBUG_CATEGORY_INIT (gst_cuda_segment_debug, "cudasegment", 0, "segmentation"))
 GST_ELEMENT_REGISTER_DEFINE (cudasegment, "cudasegment", GST_RANK_NONE, GST_TYPE_CUDA_SEGMENT)
 
-/* Returns whether the interval has passed in running time, or by the clock if one of the two frames has no running
- * time. If the time goes back, after a flush, a new interval begins. */
-static gboolean
-message_is_due (GstCudaSegment *self, GstClockTime running, GstClockTime interval)
-{
-  GstClockTime clock = (GstClockTime) g_get_monotonic_time () * 1000;
-  gboolean timed = GST_CLOCK_TIME_IS_VALID (running) && GST_CLOCK_TIME_IS_VALID (self->last_running);
-  GstClockTime now = timed ? running : clock, last = timed ? self->last_running : self->last_clock;
-
-  if (GST_CLOCK_TIME_IS_VALID (self->last_clock) && now >= last && now - last < interval)
-    return FALSE;
-  self->last_running = running;
-  self->last_clock = clock;
-  return TRUE;
-}
-
 static gboolean
 regions_found (GstCfFilter *filter, GstBuffer *buffer, const GstVideoInfo *info, const CfRegions *regions,
     gconstpointer params)
 {
   GstCudaSegment *self = GST_CUDA_SEGMENT (filter);
   const GstSegment *segment = &GST_BASE_TRANSFORM (filter)->segment;
-  GstClockTime running = GST_CLOCK_TIME_NONE;
   gint interval;
 
   if (!regions || !gst_cf_filter_int_param (filter, params, "events"))
@@ -109,14 +91,12 @@ regions_found (GstCfFilter *filter, GstBuffer *buffer, const GstVideoInfo *info,
         (NULL));
     return FALSE;
   }
-  if (segment->format == GST_FORMAT_TIME)
-    running = gst_segment_to_running_time (segment, GST_FORMAT_TIME, GST_BUFFER_PTS (buffer));
   if (gst_cf_filter_int_param (filter, params, "events")) {
     gst_cf_events_frame (self->events, buffer, segment, info, gst_cf_filter_text_param (filter, params, "zones"),
         gst_cf_filter_int_param (filter, params, "min-age"));
     gst_cf_events_regions (self->events, regions);
   }
-  if (interval > 0 && message_is_due (self, running, (GstClockTime) interval * GST_MSECOND))
+  if (interval > 0 && gst_cf_interval_is_over (&self->interval, buffer, segment, (GstClockTime) interval * GST_MSECOND))
     gst_element_post_message (GST_ELEMENT (self),
         gst_message_new_element (GST_OBJECT (self), gst_cuda_segment_describe (buffer, segment, info, regions)));
   return TRUE;
@@ -130,7 +110,7 @@ change_state (GstElement *element, GstStateChange transition)
 
   if (transition == GST_STATE_CHANGE_READY_TO_PAUSED) {
     gst_cf_events_reset (self->events);
-    self->last_running = self->last_clock = GST_CLOCK_TIME_NONE;
+    gst_cf_interval_reset (&self->interval);
   }
   result = GST_ELEMENT_CLASS (gst_cuda_segment_parent_class)->change_state (element, transition);
   if (transition == GST_STATE_CHANGE_PAUSED_TO_READY)

@@ -32,6 +32,8 @@ static const struct {
   { "irfilter", { "preset", "smooth" }, "sigma", "3", "50", false },
   { "segment", { "cell-size", "4" }, "merge-threshold", "0.1", "0.2", true },
   { "segment", { "temporal", "0" }, "cell-size", "8", "1", false },
+  { "denoise", { "noise", "5" }, "strength", "100", "50", true },
+  { "denoise", { "strength", "100" }, "noise", "5", "-1", true },
 };
 
 static uint8_t input[FRAME], before[FRAME], after[FRAME];
