@@ -43,8 +43,8 @@ typedef struct {
 void gst_cf_interval_reset (GstCfInterval *last);
 /* Returns whether the interval is over, by the running time of a frame, or by the clock if this frame or the last one
  * has none; then the next one begins. If the time goes back, after a flush, a new interval begins. */
-gboolean gst_cf_interval_is_over (GstCfInterval *last, GstBuffer *buffer, const GstSegment *segment,
-    GstClockTime interval);
+gboolean
+gst_cf_interval_is_over (GstCfInterval *last, GstBuffer *buffer, const GstSegment *segment, GstClockTime interval);
 
 /* Waits until no frame is pending. Called by the streaming thread, or with the stream lock held. */
 void gst_cf_filter_drain (GstCfFilter *self);

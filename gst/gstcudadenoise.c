@@ -8,21 +8,21 @@
  * @title: cudadenoise
  * @short_description: removes the noise of cameras at night, on the GPU or the CPU
  *
- * Removes the noise of a camera in little light. What stands still becomes the mean of up to 16 frames; what moves is
- * not averaged with what was there before, so it leaves no trail. Then each sample is averaged with those around it that
- * differ by no more than noise, so edges stay. Frames come out at once: no later frame is waited for.
+ * Removes the noise of a camera in little light. What stands still becomes the mean of up to 16 frames; what moves
+ * is not averaged with what was there before, so it leaves no trail. Then each sample is averaged with those around
+ * it that differ by no more than noise, so edges stay. Frames come out at once: no later frame is waited for.
  *
- * How strong the noise is, is estimated from the video itself, for eight zones of brightness, because cameras have more
- * of it where it is bright than where it is dark, and follows what the camera does. #GstCudaDenoise:noise sets it by
- * hand, #GstCudaDenoise:strength weakens or strengthens the result. The property stats has what was estimated, in
- * noise-estimate. With #GstCudaDenoise:message-interval the element message "cudadenoise" is posted when the estimate of
- * a zone has changed by more than a third, with the array `noise` of the eight standard deviations, in levels of 8 bits,
- * the darkest zone first.
+ * How strong the noise is, is estimated from the video itself, for eight zones of brightness, because cameras have
+ * more of it where it is bright than where it is dark, and follows what the camera does. #GstCudaDenoise:noise sets
+ * it by hand, #GstCudaDenoise:strength weakens or strengthens the result. The property stats has what was
+ * estimated, in noise-estimate. With #GstCudaDenoise:message-interval the element message "cudadenoise" is posted
+ * when the estimate of a zone has changed by more than a third, with the array `noise` of the eight standard
+ * deviations, in levels of 8 bits, the darkest zone first.
  *
  * Single samples that are far off (salt and pepper, dead pixels) stay as they are: #cudamedian removes those.
  *
- * In a pipeline it stands behind the decoder, and before everything that looks for motion, hides or encodes. Masks and
- * blurs that hide come behind it, because it remembers earlier frames.
+ * In a pipeline it stands behind the decoder, and before everything that looks for motion, hides or encodes. Masks
+ * and blurs that hide come behind it, because it remembers earlier frames.
  *
  * What it knows of earlier frames begins anew at the start, with new caps, after a flush, after frames that passed
  * (enabled=false, strength=0) and where the CPU takes over from a GPU that has failed.

@@ -29,11 +29,13 @@ END
 
 # The table of effects: calls `effect NAME SENTENCE ELEMENT [PROPERTY=VALUE...]` for each one.
 table () {
-  effect denoise 'Removes speckles by a 5 x 5 median.' \
+  effect denoise 'Removes the noise of a camera at night, as strong as it is found.' \
+    cudadenoise
+  effect despeckle 'Removes speckles by a 5 x 5 median.' \
     cudamedian kernel-size=5
-  effect denoise-light 'Removes single noisy pixels by a 3 x 3 median.' \
+  effect despeckle-light 'Removes single noisy pixels by a 3 x 3 median.' \
     cudamedian kernel-size=3
-  effect denoise-temporal 'Removes noise that lasts one frame: a 3 x 3 median of three frames, for cameras at night.' \
+  effect despeckle-temporal 'Removes what lasts one frame, rain or snow: a 3 x 3 median of three frames.' \
     cudamedian kernel-size=3 temporal-depth=3
 
   effect sharpen 'Sharpens by an unsharp mask, which leaves flat areas alone.' \

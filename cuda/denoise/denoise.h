@@ -12,9 +12,9 @@
  * 1. Input. x is the sample's value: of 10 and 12 bits, values above 1023 or 4095 count as that.
  *   S = x << (15 - bits), of 16 bits x >> 1.        So a step of 8 bits is 128.
  *
- * 2. State, for each sample: m, the mean so far (0 .. 32767), and c, for how many frames it stands (1 .. 16); for each
- * component and field: sigma[8], the noise of 8 zones of brightness, in 1/128 of a step of 8 bits, 0 at first. The first
- * frame has m = S, c = 1 in place of step 4.
+ * 2. State. Of each sample: m, the mean so far (0 .. 32767), and c, for how many frames it stands (1 .. 16). Of each
+ * component and field: sigma[8], the noise of 8 zones of brightness, in 1/128 of a step of 8 bits, 0 at first. In the
+ * first frame m = S and c = 1 take the place of step 4.
  *
  * 3. Noise of a level l = 0 .. 15. A sample's level is m >> 11, m being that of the frame before in step 4, the new one
  * in step 5. With noise set: sigma[z] = floor (noise * 128 + 1/2) for all z.
@@ -44,8 +44,9 @@
  * 65535).
  *
  * 7. Estimate, with noise = -1. Blocks of 8 x 8, whole ones, from the first sample on, are counted in histograms: those
- * of rows 0 .. 7, 16 .. 23, 32 .. 39 and so on; half of the blocks say as much as all. With m and c of the frame before, P = S >> 3, and n4(k), n8(k) the sums of P of the four samples k to the left, right, above
- * and below, and of the four at its corners, (+-k, +-k):
+ * of rows 0 .. 7, 16 .. 23, 32 .. 39 and so on; half of the blocks say as much as all. m and c are those of the frame
+ * before, P = S >> 3; n4(k) and n8(k) are the sums of P of the four samples k to the left, right, above and below, and
+ * of the four at the corners, (+-k, +-k):
  *   R[1 .. 16] = 23170 26755 28378 29309 29913 30337 30652 30894 31086 31243 31373 31482 31576 31657 31727 31790
  *   t = sum of mulr (|S - m|, R[c])                                     32768 / sqrt (1 + 1 / c)
  *   s = sum of |4 P - 2 n4(1) + n8(1)|,   w = sum of |4 P - 2 n4(2) + n8(2)|
@@ -56,8 +57,8 @@
  * zone is known where n >= 16 and 32 n >= n_all. Then
  *   s = Q(N, n / 16) 430 >> 8,   t = Q(T, n / 4) 350 >> 8,   w = Q(W, n / 16) 430 >> 8
  *   spare = max (0, s - 384),    top = max (s, min (w, s + min (s / 2, spare))),    limit = 9 top / 8
- *   est = min (t, top) where t <= limit, else max (s, top - (t - limit));  where est > s: est = est + min (est - s,
- *   spare)
+ *   est = min (t, top) where t <= limit, else max (s, top - (t - limit))
+ *   where est > s: est = est + min (est - s, spare)
  * s is the quietest sixteenth of the picture. t is right where a quarter of the zone stands still. Together with w it
  * sees noise that a codec has smoothed, which needs more than its own sigma; `spare` leaves this out of light noise,
  * where fine texture that moves looks the same. In the first frame est = s, without t and w. A zone that is not known
@@ -66,7 +67,7 @@
  * frames before it have left, and then sigma = sigma + (est - sigma) / 4.
  *
  * | parameter | unit, range | takes effect |
- * | noise | levels of 8 bits, standard deviation, 0..64; -1: estimated (-1) | next frame |
+ * | noise | standard deviation, levels of 8 bits; -1: estimated, -1..64 (-1) | next frame |
  * | strength | %, 0..200 (100) | next frame |
  * | message-interval | ms, 0..3600000 (0) | next frame |
  *
@@ -79,8 +80,8 @@
  *
  * Sources. Fast noise variance estimation by a Laplacian: J. Immerkaer (Computer Vision and Image Understanding 64,
  * 1996). Bilateral and robust means: C. Tomasi and R. Manduchi, "Bilateral filtering for gray and color images" (ICCV
- * 1998); M. Black and others, "Robust anisotropic diffusion" (IEEE TIP 7, 1998). Recursive means over time that adapt to
- * motion: J. Brailean and others, "Noise reduction filters for dynamic image sequences" (Proc. IEEE 83, 1995). */
+ * 1998); M. Black and others, "Robust anisotropic diffusion" (IEEE TIP 7, 1998). Recursive means over time that adapt
+ * to motion: J. Brailean and others, "Noise reduction filters for dynamic image sequences" (Proc. IEEE 83, 1995). */
 #ifndef CF_DENOISE_DENOISE_H
 #define CF_DENOISE_DENOISE_H
 

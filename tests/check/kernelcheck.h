@@ -183,6 +183,7 @@ struct KcFilter {
   void (*stateful_reference) (const CfFilter *filter, const CfVideo *video, const CfCommon *common, const void *params,
       void **state, const CfImage *in, const CfImage *out, KcRegions *regions);
   void (*free_state) (void *state);
+  bool has_regions; /* stateful_reference finds regions with some parameters */
   /* Checks the reference itself against known results; returns the number of failures. May be NULL. */
   int (*check_reference) (void);
   /* Returns whether the reference's own rules accept these parameters, all of which are in their ranges. NULL: the
@@ -232,7 +233,7 @@ typedef enum {
   KC_BREAK_INPUT,   /* the input is written */
   KC_BREAK_SKIP,    /* nothing is enqueued */
   KC_BREAK_PARAMS,  /* the filter's `wrong` setting is used instead */
-  KC_BREAK_REGION,  /* the reported regions; only for filters with a stateful reference */
+  KC_BREAK_REGION,  /* the reported regions; only for filters that have some */
   KC_N_BREAKS
 } KcBreak;
 

@@ -436,7 +436,7 @@ walk_regions (Walk *w, int i)
 {
   const KcCase *c = w->c;
 
-  return !c->kc->stateful_reference ||
+  return !c->kc->has_regions ||
       kc_regions_compare (w->plan, &w->f->regions[i], &c->video, traits_of (c, w->params).has_regions,
           kc_param_int (c->filter, w->params, "label-meta", 0) != 0, c->broken == KC_BREAK_REGION, w->what,
           sizeof w->what);

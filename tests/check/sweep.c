@@ -414,7 +414,7 @@ self_test (KcRun *run, const KcFilter *kc)
   static const CfFormat formats[] = { CF_FORMAT_GRAY8, CF_FORMAT_NV12, CF_FORMAT_RGBA, CF_FORMAT_P010_10LE };
 
   for (size_t f = 0; f < G_N_ELEMENTS (formats); f++)
-    for (int b = KC_BREAK_NOTHING + 1; b < (kc->stateful_reference ? KC_N_BREAKS : KC_BREAK_REGION); b++) {
+    for (int b = KC_BREAK_NOTHING + 1; b < (kc->has_regions ? KC_N_BREAKS : KC_BREAK_REGION); b++) {
       KcCase c = new_case (kc, kc->right, formats[f], 45, 23);
 
       c.layout = KC_WIDE;

@@ -341,6 +341,7 @@ const KcFilter kc_running = {
   .reference = reference,
   .stateful_reference = stateful_reference,
   .free_state = free_state,
+  .has_regions = true,
   .check_reference = check_reference,
   .random_setting = random_setting,
   .script = "EEE",

@@ -304,6 +304,7 @@ const KcFilter kc_segment = {
   .reference = reference,
   .stateful_reference = run_frame,
   .free_state = free_state,
+  .has_regions = true,
   .check_reference = sg_check,
   .random_setting = sg_random,
   .expand = sg_expand,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * denoise/cpu/plan.c: the denoiser on the CPU. A task is a band of rows of a view. It goes down its rows once; each step
- * of the contract runs as many rows behind the one before it as it reads below its own, in rings of rows. */
+ * denoise/cpu/plan.c: the denoiser on the CPU. A task is a band of rows of a view. It goes down its rows once; each
+ * step of the contract runs as many rows behind the one before it as it reads below its own, in rings of rows. */
 #include "simd.h"
 
 #include "core/cpu.h"
@@ -429,16 +429,13 @@ enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage *out, 
 
   (void) stream;
   (void) status;
-  if (cf_denoise_is_off (p)) {
-    cf_image_copy_whole (out, in);
-    m->begun = false;
-    return CF_OK;
-  }
   m->n_views = cf_image_views (&plan->video, &plan->common, in, m->in);
   cf_image_views (&plan->video, &plan->common, out, m->out);
+  for (int i = 0; i < m->n_views && cf_denoise_is_off (p); i++)
+    m->in[i].filtered = false;
   m->first = !m->begun;
-  m->begun = true;
-  m->estimates = p->noise < 0;
+  m->begun = !cf_denoise_is_off (p);
+  m->estimates = p->noise < 0 && m->begun;
   n_tasks = deal_bands (m);
   if (m->first)
     for (int i = 0; i < m->n_views; i++)

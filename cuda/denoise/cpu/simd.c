@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * denoise/cpu/simd.c: the denoiser's inner loops for one instruction set (CF_ISA); simd.h describes them. All is done in
- * lanes of 16 bits. */
+ * denoise/cpu/simd.c: the denoiser's inner loops for one instruction set (CF_ISA), in lanes of 16 bits; simd.h says
+ * what they do. */
 #include "simd.h"
 #include "core/simd.h"
 

@@ -15,9 +15,9 @@
  * What lies outside the plane is the nearest sample inside: S and the state are read so, and moved and the new m are
  * copied there, by the blocks at the border, after they are made.
  *
- * Races: a barrier follows each step. Steps write arrays that no thread reads in the same step, or only their own pairs.
- * The state is read from one copy and written to the other one. Blocks count with atomics; the last one to finish, by a
- * ticket, reads the counts past the L1 cache, and clears them for the next frame. Frames follow each other on one stream.
+ * Races: a barrier follows each step. A step writes arrays that no thread reads in it, or only its own pairs. The
+ * state is read from one copy and written to the other one. Blocks count with atomics; the last one to finish, by a
+ * ticket, reads the counts past the L1 cache and clears them for the next frame. Frames are queued on one stream.
  * Bound: work, about 300 instructions a sample, with the estimate 350. */
 #include "core/gpu/launch.cuh"
 #include "denoise/noise.h"
@@ -173,7 +173,7 @@ store_output (const Plane &plane, int x, int y, int o, int S)
 
 /* ---- steps -------------------------------------------------------------------- */
 
-/* Calls f (row, pair) for n_rows rows from `first` on, and for each pair from `extra` pairs to the left of the tile to as
+/* Calls f (row, pair) for n_rows rows from `first` on, and for each pair from EXTRA pairs to the left of the tile to as
  * many to the right: those of the tile by a warp a row, then the others. */
 template<int EXTRA, class F> __device__ __forceinline__ void
 each_pair (int first, int n_rows, F f)
@@ -728,7 +728,7 @@ denoise_first_kernel (const __grid_constant__ DenoiseWork w)
 
 /* ---- the plan ----------------------------------------------------------------------- */
 
-/* By the bytes of a sample: with a state before the frame, and without; then those that estimate the first frame's noise. */
+/* By the bytes of a sample: for a frame with a state before it, and without; then for the noise of a first frame. */
 const void *const kernels[] = { (const void *) denoise_kernel<1, false>, (const void *) denoise_kernel<1, true>,
   (const void *) denoise_kernel<2, false>, (const void *) denoise_kernel<2, true>,
   (const void *) denoise_first_kernel<1>, (const void *) denoise_first_kernel<2> };
@@ -847,19 +847,6 @@ denoise_noise (CfPlan *plan, double noise[CF_NOISE_ZONES])
   return true;
 }
 
-/* Copies all stored words. */
-CfCode
-copy_frame (const CfImage *to, const CfImage *from, cudaStream_t stream, CfStatus *status)
-{
-  CfCode code = CF_OK;
-
-  for (int p = 0; code == CF_OK && p < cf_format_info (from->format)->n_planes; p++)
-    code = cf_cuda_check (cudaMemcpy2DAsync (to->plane[p].data, to->plane[p].pitch, from->plane[p].data,
-        from->plane[p].pitch, cf_plane_row_bytes (from->format, from->width, p),
-        (size_t) cf_plane_rows (from->format, from->height, p), cudaMemcpyDefault, stream), "copying a frame", status);
-  return code;
-}
-
 CfCode
 launch (const DenoiseState *s, DenoiseWork *w, bool narrow, cudaStream_t stream, CfStatus *status)
 {
@@ -871,8 +858,8 @@ launch (const DenoiseState *s, DenoiseWork *w, bool narrow, cudaStream_t stream,
     code = launch_kernel ("denoise: the noise of the first frame", narrow ? kernels[4] : kernels[5], w->launch.blocks,
         size, arguments, sizeof (Shared), s->pdl, stream, status);
   if (code == CF_OK)
-    code = launch_kernel ("denoise", kernels[2 * !narrow + w->first], w->launch.blocks, size, arguments, sizeof (Shared),
-        s->pdl, stream, status);
+    code = launch_kernel ("denoise", kernels[2 * !narrow + w->first], w->launch.blocks, size, arguments,
+        sizeof (Shared), s->pdl, stream, status);
   return code;
 }
 
@@ -881,29 +868,28 @@ denoise_enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImag
 {
   const CfDenoiseParams *p = static_cast<const CfDenoiseParams *> (plan->params);
   cudaStream_t handle = static_cast<cudaStream_t> (cf_stream_handle (stream));
+  const bool off = cf_denoise_is_off (p);
   DenoiseState *s = denoise_state (plan);
   DenoiseWork w = s->work;
   CfCode code;
 
-  if (cf_denoise_is_off (p)) {
-    s->begun = false;
-    return copy_frame (out, in, handle, status);
-  }
   make_launch (plan, in, out, 0, &w.launch);
   deal_blocks (&w.launch, tile_w, tile_h);
   s->reported = -1;
-  for (int i = w.launch.n - 1; i >= 0; i--)
+  for (int i = w.launch.n - 1; i >= 0; i--) {
+    w.launch.plane[i].filtered = w.launch.plane[i].filtered && !off;
     if (w.launch.plane[i].filtered)
       s->reported = i;
+  }
   w.before = s->memory + (size_t) s->current * s->size;
   w.after = s->memory + (size_t) !s->current * s->size;
   w.set_sigma = p->noise < 0 ? -1 : (int) (p->noise * 128 + 0.5);
   w.strength = p->strength;
   w.first = !s->begun;
-  w.estimates = p->noise < 0;
+  w.estimates = p->noise < 0 && !off;
   code = launch (s, &w, cf_format_info (plan->video.format)->bytes == 1, handle, status);
   s->current = !s->current;
-  s->begun = code == CF_OK;
+  s->begun = code == CF_OK && !off;
   return code;
 }
 
