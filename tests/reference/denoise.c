@@ -414,5 +414,5 @@ const KcFilter kc_denoise = {
   .right = "noise=8",
   .wrong = "noise=40",
   .bench = bench,
-  .bench_formats = "GRAY8,NV12,P010_10LE,RGBA",
+  .bench_formats = "GRAY8,NV12,RGBA",
 };
