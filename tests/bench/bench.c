@@ -1,15 +1,45 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * bench.c: the benchmark's options and what it measures. */
-#include "bench-private.h"
+ * bench.c: the benchmark's options, what it measures, and the rows as JSON: each on a line when it has been measured,
+ * and all of them in a file, with the machine. docs/performance/kernels.py makes tables of that. */
+#include "bench.h"
+#include "check/kernelcheck.h"
 
 #include <dlfcn.h>
+#include <json-glib/json-glib.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define N_IMAGES 4
+#define BENCH_MAX_ROWS 512
+
+typedef struct {
+  const KcBench *kind;
+  const char *format, *resolution;
+  int size, streams, width, height;
+  char variant[48];
+  double ours, singly, copy, baseline; /* microseconds per frame; 0 = not measured. singly: ours without a graph */
+  bool checked, right;
+} BenchRow;
+
+typedef struct {
+  char *filter, *sizes, *set, *format, *kinds, *resolution, *streams, *picture, *baseline, *json, *command, *tiles,
+      *blocks;
+  gboolean all_variants;
+} BenchOptions;
+
+typedef struct {
+  BenchOptions o;
+  const KcFilter *kc;
+  const CfFilter *filter;
+  CfContext *context;
+  const BenchBaseline *baseline;
+  CfGpuInfo gpu;
+  BenchRow rows[BENCH_MAX_ROWS];
+  int n_rows, failed;
+} Bench;
 
 typedef struct {
   CfPlan *plan[BENCH_MAX_STREAMS];
@@ -22,6 +52,88 @@ typedef struct {
   const BenchBaseline *library;
   void *filter;
 } Baseline;
+
+/* ---- results ------------------------------------------------------------ */
+
+static JsonNode *
+row_as_json (const BenchRow *row)
+{
+  JsonObject *out = json_object_new ();
+  JsonNode *node = json_node_alloc ();
+
+  json_object_set_string_member (out, "kind", row->kind->name);
+  json_object_set_string_member (out, "format", row->format);
+  json_object_set_string_member (out, "frame", row->resolution);
+  json_object_set_int_member (out, "size", row->size);
+  json_object_set_int_member (out, "streams", row->streams);
+  json_object_set_int_member (out, "width", row->width);
+  json_object_set_int_member (out, "height", row->height);
+  json_object_set_string_member (out, "variant", row->variant);
+  json_object_set_double_member (out, "us", row->ours);
+  json_object_set_double_member (out, "singly_us", row->singly);
+  json_object_set_double_member (out, "copy_us", row->copy);
+  json_object_set_double_member (out, "baseline_us", row->baseline);
+  json_object_set_boolean_member (out, "right", row->right);
+  json_node_take_object (json_node_init_object (node, NULL), out);
+  return node;
+}
+
+static void
+print_row (const BenchRow *row)
+{
+  g_autoptr (JsonNode) node = row_as_json (row);
+  g_autofree char *text = json_to_string (node, FALSE);
+
+  puts (text);
+  fflush (stdout);
+}
+
+/* Returns the driver's version, the first word of its file that begins with a digit; the caller frees it. */
+static char *
+driver_version (void)
+{
+  g_autofree char *text = NULL;
+  g_auto (GStrv) words = NULL;
+
+  if (g_file_get_contents ("/proc/driver/nvidia/version", &text, NULL, NULL))
+    words = g_strsplit_set (text, " \t\n", -1);
+  for (char **word = words; word && *word; word++)
+    if (g_ascii_isdigit (**word))
+      return g_strdup (*word);
+  return g_strdup ("unknown");
+}
+
+static bool
+write_json (const Bench *b)
+{
+  g_autofree char *driver = driver_version ();
+  g_autoptr (GDateTime) now = g_date_time_new_now_utc ();
+  g_autofree char *date = g_date_time_format (now, "%Y-%m-%d");
+  g_autoptr (JsonGenerator) generator = json_generator_new ();
+  g_autoptr (JsonNode) root = json_node_alloc ();
+  JsonObject *out = json_object_new ();
+  JsonArray *rows = json_array_new ();
+
+  json_object_set_string_member (out, "command", b->o.command);
+  json_object_set_string_member (out, "date", date);
+  json_object_set_string_member (out, "gpu", b->gpu.name);
+  json_object_set_int_member (out, "sms", b->gpu.sms);
+  json_object_set_int_member (out, "l2_bytes", (gint64) b->gpu.l2_bytes);
+  json_object_set_string_member (out, "driver", driver);
+  json_object_set_int_member (out, "cuda", cf_gpu_state ().runtime);
+  json_object_set_int_member (out, "repetitions", BENCH_REPETITIONS);
+  json_object_set_string_member (out, "filter", b->o.filter);
+  json_object_set_string_member (out, "baseline", b->baseline ? b->baseline->name : "baseline");
+  for (int i = 0; i < b->n_rows; i++)
+    json_array_add_element (rows, row_as_json (&b->rows[i]));
+  json_object_set_array_member (out, "rows", rows);
+  json_node_take_object (json_node_init_object (root, NULL), out);
+  json_generator_set_pretty (generator, TRUE);
+  json_generator_set_root (generator, root);
+  return json_generator_to_file (generator, b->o.json, NULL);
+}
+
+/* ---- filters on frames --------------------------------------------------- */
 
 /* Returns the image in `data`: the chroma of NV12 lies below the luma. */
 static CfImage
@@ -314,7 +426,7 @@ bench_size (Bench *b, BenchFrames *f, BenchRow row)
   if (b->n_rows > first)
     b->rows[first].baseline = time_baseline (b, f, &row);
   for (int i = first; i < b->n_rows; i++)
-    bench_print_row (b, &b->rows[i]);
+    print_row (&b->rows[i]);
 }
 
 /* Measures one row for each number of frames at once. */
@@ -385,7 +497,7 @@ time_tile (Bench *b, BenchFrames *f, BenchRow row, BenchTile *kernel)
   }
   if (b->n_rows < BENCH_MAX_ROWS)
     b->rows[b->n_rows++] = row;
-  bench_print_row (b, &row);
+  print_row (&row);
   cf_params_free (b->filter, params);
 }
 
@@ -509,8 +621,7 @@ parse (Bench *b, int argc, char **argv)
     { "baseline", 0, 0, G_OPTION_ARG_FILENAME, &b->o.baseline, "another library's filters", "FILE.so" },
     { "resolution", 0, 0, G_OPTION_ARG_STRING, &b->o.resolution, "of the frames", "1080p,4k,800x600,..." },
     { "picture", 0, 0, G_OPTION_ARG_FILENAME, &b->o.picture, "in the frames", "FILE.pgm" },
-    { "json", 0, 0, G_OPTION_ARG_FILENAME, &b->o.json, "writes the rows", "FILE" },
-    { "markdown", 0, 0, G_OPTION_ARG_FILENAME, &b->o.markdown, "writes the filter's table into a page", "FILE" },
+    { "json", 0, 0, G_OPTION_ARG_FILENAME, &b->o.json, "writes the rows, for docs/performance/kernels.py", "FILE" },
     { "format", 0, 0, G_OPTION_ARG_STRING, &b->o.format, "of the frames", "GRAY8,RGBA" },
     { "kinds", 0, 0, G_OPTION_ARG_STRING, &b->o.kinds, "of rows", "dense,gauss,..." },
     { "tiles", 0, 0, G_OPTION_ARG_STRING, &b->o.tiles, "a study: outputs per thread and lane", "1x1,2x2,4x2,4x4" },
@@ -558,10 +669,9 @@ kc_bench_main (int argc, char **argv)
     return 77;
   }
   open_baseline (&b);
-  bench_print_head (&b);
   bench_all (&b);
-  if ((b.o.markdown && !bench_write_markdown (&b)) || (b.o.json && !bench_write_json (&b))) {
-    fprintf (stderr, "a results file cannot be written\n");
+  if (b.o.json && !write_json (&b)) {
+    fprintf (stderr, "%s cannot be written\n", b.o.json);
     b.failed++;
   }
   printf ("%d passed, %d failed, 0 skipped\n", b.n_rows - b.failed > 0 ? b.n_rows - b.failed : 0, b.failed);

@@ -77,7 +77,7 @@ done
 cp "$CF_ROOT"/tests/elements/clip.sh "$CF_ROOT"/tests/oracle/{oracle,motion}_*.py \
   "$CF_ROOT"/tests/bench/bench.h "$CF_ROOT"/tests/bench/bench_npp.cpp "$here"/trace_cuda.c "$to/tests/"
 mkdir "$to/tests/performance"
-cp "$CF_ROOT"/docs/performance/*.md "$to/tests/performance/"
+cp "$CF_ROOT"/docs/performance/*.{md,py} "$to/tests/performance/"
 cp "$CF_ROOT"/pipelines/*.sh "$to/pipelines/"
 cp "$here/run.sh" "$to/run.sh"
 chmod +x "$to/run.sh"

@@ -297,17 +297,22 @@ build_baseline () {
 # Benchmarks all filters, or the one that the options name, and writes their tables to a new page.
 #   CF_PAGE   a page of docs/performance whose tables are replaced in a copy
 bench () {
-  local filter filters baseline page=${CF_PAGE:-kernels.md} p f s
+  local filter filters baseline page=${CF_PAGE:-kernels.md} name p f s
   read -ra filters <<< "${CF_FILTERS:-$all_filters}"
   case " $* " in *' --filter '*) filters=('') ;; esac
   build_baseline
   [ -z "${CF_PAGE:-}" ] || cp "$here/tests/performance/$page" "$logs/$page" || { failed=1; return; }
   for filter in "${filters[@]}"; do
     # The file quotes the command: run it in the folder, so that it names no path of this host.
-    (cd "$logs" && in_bundle kernelcheck --bench ${filter:+--filter "$filter"} "${baseline[@]}" \
-      --markdown "$page" --json "bench${filter:+-$filter}.json" "$@") 2>&1 |
-      tee "$logs/bench${filter:+-$filter}.log"
-    read -r p _ f _ s _ < <(grep -E '^[0-9]+ passed, ' "$logs/bench${filter:+-$filter}.log" | tail -n 1)
+    name=bench${filter:+-$filter}
+    (cd "$logs" && in_bundle kernelcheck --bench ${filter:+--filter "$filter"} "${baseline[@]}" --json "$name.json" \
+      "$@") > "$logs/$name.log" 2>&1
+    # The table, on the page and here, and what went wrong.
+    [ ! -f "$logs/$name.json" ] || for p in '' "$logs/$page"; do
+      "$(find_python)" "$here/tests/performance/kernels.py" "$logs/$name.json" ${p:+"$p"} || failed=$((failed + 1))
+    done
+    grep -v '^{' "$logs/$name.log"
+    read -r p _ f _ s _ < <(grep -E '^[0-9]+ passed, ' "$logs/$name.log" | tail -n 1)
     passed=$((passed + ${p:-0})) failed=$((failed + ${f:-1})) skipped=$((skipped + ${s:-0}))
   done
   rm -f "$logs/bench_npp.so"
