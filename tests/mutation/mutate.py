@@ -1,15 +1,19 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Copyright (C) 2026 the gst-cuda-filters authors
-"""Applies the faults of faults.txt, one at a time, to a copy of the tree, and runs the tests that must fail.
+"""Makes single faults in the C files of cuda/ and gst/, one at a time, in a copy of the tree, and runs the tests that
+should fail. The faults are a sample of all that mutants.py lists, the same for the same seed, as many of each kind.
 
-Builds without CUDA; needs no GPU. Prints a line a fault: the test that failed first, the seconds of build and tests.
-The closing line `N passed, N failed, N skipped` counts faults: passed were caught; skipped have the field `survives`,
-and did. A fault that survives without that field, is caught in spite of it, does not compile or does not apply, fails.
+Needs libclang (Debian: python3-clang-14), builds without CUDA, needs no GPU. Prints a line a fault: the test that
+failed first, the seconds of build and tests. The closing line `N passed, N failed, N skipped` counts faults: passed
+were caught; skipped survived, but change nothing that can be seen: they are in equivalents.txt. A fault that survives
+and is not there is a test that is missing, and fails. What does not compile is no fault, and another takes its place.
 """
 import argparse
 import collections
 import concurrent.futures
+import difflib
+import hashlib
 import json
 import os
 import queue
@@ -20,57 +24,55 @@ import sys
 import tempfile
 import time
 
+import mutants
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 TREE = os.path.dirname(os.path.dirname(HERE))
-FIELDS = ('name', 'file', 'old', 'new', 'tests', 'survives')
-SECONDS = 60  # least limit of a test; a fault may make it slow without being wrong
+SECONDS = 30  # least limit of a test; a fault may make it slow without being wrong
 
-Fault = collections.namedtuple('Fault', FIELDS)
-
-
-def read_faults(path):
-    """Reads the blocks of fields `key: text`; a key that is repeated adds a line to the text."""
-    faults = []
-    with open(path, encoding='utf-8') as file:
-        for block in re.split(r'\n{2,}', re.sub(r'(?m)^#.*\n', '', file.read()).strip('\n')):
-            fields = dict.fromkeys(FIELDS)
-            for line in block.split('\n'):
-                key, _, text = line.partition(':')
-                if key not in FIELDS:
-                    sys.exit(f'{path}: "{line}" begins with none of the fields {", ".join(FIELDS)}')
-                text = text[1:]
-                fields[key] = text if fields[key] is None else fields[key] + '\n' + text
-            if None in [fields[key] for key in FIELDS[:-1]]:
-                sys.exit(f'{path}: {fields["name"]} needs the fields {", ".join(FIELDS[:-1])}')
-            faults.append(Fault(**fields)._replace(tests=fields['tests'].split()))
-    return faults
-
-
-def faulty_text(fault, tree):
-    """Returns a fault's file with and without it, or fails with the reason why it does not apply."""
-    with open(os.path.join(tree, fault.file), encoding='utf-8', newline='') as file:
-        good = file.read()
-    if good.count(fault.old) != 1:
-        raise ValueError(f'the text is there {good.count(fault.old)} times in {fault.file}')
-    if fault.old == fault.new or not fault.tests:
-        raise ValueError('it changes nothing, or names no test')
-    return good, good.replace(fault.old, fault.new)
+# What should find a fault in a file: the first row that fits. Tests run in this order, until one fails.
+TESTS = (
+    (r'cuda/core/gpu/', 'cudart hangs devices same chains faults'),
+    (r'cuda/core/(area|blend|sheet)', 'same areas-cpu elements_areas_cpu elements_covered_cpu updates'),
+    (r'cuda/core/(text|zones|param)', 'zones fuzz_zones fuzz_settings elements_zones_cpu elements_properties_cpu '
+                                      'roi_properties kernelcheck-sample'),
+    (r'cuda/core/', 'same hangs elements_flight_cpu elements_pixels_cpu kernelcheck-sample areas-cpu updates '
+                    'elements_properties_cpu elements_life_cpu faults'),
+    (r'cuda/segment/', 'elements_segment_cpu kernelcheck-sample segment-cpu elements_properties_cpu areas-cpu updates'),
+    (r'cuda/median/', 'kernelcheck-sample elements_flight_cpu elements_motion_cpu updates elements_properties_cpu '
+                      'same'),
+    (r'cuda/(?!median/cpu/mkcode)', 'kernelcheck-sample updates elements_properties_cpu elements_hide_cpu same '
+                                    'fuzz_kernel fuzz_coefficients fuzz_fraction'),
+    (r'gst/(transfer|gstcfplans|gstcfmemory)', 'same linkslots flushes hangs elements_flight_cpu elements_buffers_cpu '
+                                               'chains faults'),
+    (r'gst/gstcf(roi|mask)', 'elements_areas_cpu elements_covered_cpu elements_hide_cpu elements_motion_cpu '
+                             'roi_properties fuzz_regions same'),
+    (r'gst/gstcfevents', 'elements_zones_cpu elements_motion_cpu elements_segment_cpu'),
+    (r'gst/gstcudasegment', 'elements_segment_cpu elements_properties_cpu elements_life_cpu'),
+    (r'gst/(?!plugin)', 'caps stats_property devices elements_buffers_cpu elements_negotiation_cpu elements_center_cpu '
+                        'elements_life_cpu flushes hangs same elements_flight_cpu elements_pixels_cpu '
+                        'elements_areas_cpu elements_properties_cpu chains faults'),
+)
+MORE = {'chains': ['--one-in', '25'], 'faults': ['--one-in', '25']}  # arguments: else they take minutes
 
 
-def check(faults):
-    """Returns how many faults of the list are wrong: they do not apply, or have the name of another one."""
-    names = collections.Counter(fault.name for fault in faults)
-    wrong = 0
-    for fault in faults:
-        try:
-            faulty_text(fault, TREE)
-            reason = 'the name is there twice' if names[fault.name] > 1 else None
-        except (OSError, ValueError) as error:
-            reason = str(error)
-        if reason:
-            print(f'{fault.name}: {reason}')
-            wrong += 1
-    return wrong
+def tests_of(mutant):
+    """Returns the names of the tests that should find the fault."""
+    return next((tests.split() for pattern, tests in TESTS if re.match(pattern, mutant.file)), [])
+
+
+def shuffled(found, seed):
+    """Returns the faults by kind, in an order that depends on the seed and hardly on other faults."""
+    kinds = collections.defaultdict(list)
+    for mutant in sorted(found, key=lambda mutant: hashlib.sha1(f'{seed} {mutant.name}'.encode()).digest()):
+        kinds[mutant.kind].append(mutant)
+    return kinds
+
+
+def read_equivalents():
+    """Returns the reasons by the names of the faults that change nothing."""
+    with open(os.path.join(HERE, 'equivalents.txt'), encoding='utf-8') as file:
+        return dict(line.rstrip('\n').split(' ', 1) for line in file if line.strip() and line[0] != '#')
 
 
 class Copy:
@@ -82,14 +84,17 @@ class Copy:
         for name in subprocess.check_output(['git', 'ls-files', '-z'], cwd=TREE, text=True).split('\0')[:-1]:
             self.take(name)
         if not os.path.exists(os.path.join(self.build, 'build.ninja')):
-            subprocess.run(['meson', 'setup', self.build, self.tree, '-Dcuda=disabled', '--buildtype=debugoptimized'],
-                           env=self.env, check=True, stdout=subprocess.DEVNULL)
-        subprocess.run(['ninja', '-C', self.build], env=self.env, check=True, stdout=subprocess.DEVNULL)
+            # One instruction set: the files of vectors take longest.
+            subprocess.run(['meson', 'setup', self.build, self.tree, '-Dcuda=disabled', '-Dcpu-isas=avx2',
+                            '--buildtype=debugoptimized'], env=self.env, check=True, stdout=subprocess.DEVNULL)
         listed = {key: json.loads(subprocess.check_output(['meson', 'introspect', '--' + key, self.build]))
                   for key in ('tests', 'targets')}
         files = {target['id']: target['filename'] for target in listed['targets']}
-        self.tests = {test['name']: (test['timeout'], [name for key in test['depends'] for name in files[key]])
-                      for test in listed['tests']}
+        wanted = {test for _, tests in TESTS for test in tests.split()}
+        self.tests = {test['name']: dict(test, files=[name for key in test['depends'] for name in files[key]])
+                      for test in listed['tests'] if test['name'] in wanted}
+        if len(self.tests) < len(wanted) or not self.make(wanted):
+            sys.exit(f'not all of {" ".join(sorted(wanted))} can be built in {self.build}')
 
     def take(self, name):
         """Copies a file that is new or has changed."""
@@ -106,100 +111,125 @@ class Copy:
 
     def make(self, tests):
         """Builds what the tests need. Returns whether that succeeded."""
-        files = sorted({name for test in tests for name in self.tests[test][1]})
+        files = sorted({name for test in tests for name in self.tests[test]['files']})
         return subprocess.run(['ninja', '-C', self.build, *(os.path.relpath(name, self.build) for name in files)],
                               env=self.env, stdout=subprocess.DEVNULL).returncode == 0
 
     def passes(self, test, limit=None, part=None):
         """Runs a test. Returns whether it passed; one that takes longer than the limit in seconds has not."""
-        command = ['meson', 'test', '-C', self.build, '--no-rebuild', test, '--maxfail', '1']
-        if limit:
-            command += ['-t', str(limit / self.tests[test][0])]
+        command = self.tests[test]['cmd'] + MORE.get(test, [])
         if part and test.startswith('kernelcheck-'):
-            command += ['--test-args=--filter ' + part]
-        run = subprocess.run(command, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        return run.returncode == 0 and re.search(r'(?m)^Ok: +[1-9]', run.stdout) is not None
+            command = command + ['--filter', part]
+        try:
+            return subprocess.run(command, env=dict(os.environ, **self.tests[test]['env']), cwd=self.build,
+                                  timeout=limit, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0
+        except subprocess.TimeoutExpired:
+            return False
 
-    def try_fault(self, fault, limits):
-        """Returns the name of the first test that fails, None if all pass; 'does not compile' or another reason."""
+    def try_mutant(self, mutant, limits):
+        """Returns the name of the first test that fails, '' if all pass, None if the fault does not compile."""
+        path = os.path.join(self.tree, mutant.file)
+        with open(path, 'rb') as file:
+            good = file.read()
         try:
-            good, bad = faulty_text(fault, self.tree)
-        except (OSError, ValueError) as error:
-            return 'does not apply: ' + str(error)
-        path = os.path.join(self.tree, fault.file)
-        try:
-            with open(path, 'w', encoding='utf-8', newline='') as file:
-                file.write(bad)
-            if not self.make(fault.tests):
-                return 'does not compile'
-            part = re.match(r'cuda/(?!core)(\w+)/', fault.file)  # kernelcheck tries the fault's filter only
+            with open(path, 'wb') as file:
+                file.write(good[:mutant.begin] + mutant.new.encode() + good[mutant.end:])
+            if not self.make(tests_of(mutant)):
+                return None
+            part = re.match(r'cuda/(?!core)(\w+)/', mutant.file)  # kernelcheck tries the fault's filter only
             part = part and part[1]
-            return next((test for test in fault.tests if not self.passes(test, limits[test], part)), None)
+            return next((test for test in tests_of(mutant) if not self.passes(test, limits[test], part)), '')
         finally:
-            with open(path, 'w', encoding='utf-8', newline='') as file:
+            with open(path, 'wb') as file:
                 file.write(good)
 
 
-def measure(copy, faults, jobs):
+def describe(mutant):
+    """Returns the line of the fault, without it and with it."""
+    with open(os.path.join(TREE, mutant.file), 'rb') as file:
+        good = file.read()
+    bad = good[:mutant.begin] + mutant.new.encode() + good[mutant.end:]
+    lines = difflib.unified_diff(good.decode().split('\n'), bad.decode().split('\n'), n=0, lineterm='')
+    return '\n'.join(f'    {line}' for line in list(lines)[2:])
+
+
+def measure(copy, jobs):
     """Runs all tests without a fault. Returns the limit of each in seconds."""
     def one(test):
         start = time.monotonic()
-        if test not in copy.tests or not copy.passes(test):
-            raise ValueError(f'{test}: there is no such test, or it does not pass without a fault')
+        if not copy.passes(test):
+            sys.exit(f'{test} does not pass without a fault')
         return test, max(SECONDS, 5 * (time.monotonic() - start))
 
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        return dict(pool.map(one, sorted({test for fault in faults for test in fault.tests})))
+        return dict(pool.map(one, sorted(copy.tests)))
 
 
-def run(faults, folder, jobs):
-    """Tries all faults, and prints the table. Returns how many were caught, failed and survived as they must."""
-    copies, counts, first = queue.Queue(), collections.Counter(), collections.Counter()
-    for number in range(jobs):
-        copies.put(Copy(os.path.join(folder, str(number))))
-    limits = measure(copies.queue[0], faults, jobs)
+def run(copies, kinds, count):
+    """Tries `count` faults of each kind, and prints the table. Returns how many were caught, failed and skipped."""
+    free, counts, by_kind = queue.Queue(), collections.Counter(), collections.Counter()
+    first, equivalents = collections.Counter(), read_equivalents()
+    for copy in copies:
+        free.put(copy)
+    limits = measure(copies[0], len(copies))
 
-    def one(fault):
-        copy, start = copies.get(), time.monotonic()
+    def one(kind):
+        copy = free.get()
         try:
-            return fault, copy.try_fault(fault, limits), time.monotonic() - start
+            result = None
+            while result is None and kinds[kind]:
+                mutant, start = kinds[kind].pop(0), time.monotonic()
+                result = copy.try_mutant(mutant, limits)
+            return result if result is None else (mutant, result, time.monotonic() - start)
         finally:
-            copies.put(copy)
+            free.put(copy)
 
-    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        for task in concurrent.futures.as_completed([pool.submit(one, fault) for fault in faults]):
-            fault, result, seconds = task.result()
-            caught = result in fault.tests
-            outcome = ('survived' if result is None and fault.survives else 'caught' if caught and not fault.survives
-                       else 'FAIL')
+    wanted = [kind for _ in range(count) for kind in sorted(kinds)]
+    with concurrent.futures.ThreadPoolExecutor(len(copies)) as pool:
+        for task in concurrent.futures.as_completed([pool.submit(one, kind) for kind in wanted]):
+            if not task.result():
+                continue
+            mutant, result, seconds = task.result()
+            reason = equivalents.get(mutant.name)
+            outcome = 'caught' if result else 'survived' if reason else 'FAIL'
             counts[outcome] += 1
-            first[result] += caught
-            print(f'{outcome:8} {fault.name:44} {result or fault.survives or "SURVIVED"}, {seconds:.0f} s', flush=True)
-    print('first to fail:', ', '.join(f'{test} {n}' for test, n in first.most_common() if n))
+            by_kind[mutant.kind, outcome] += 1
+            first[result or 'none'] += 1
+            print(f'{outcome:8} {mutant.name}, line {mutant.line}: {result or reason or "SURVIVED"}, {seconds:.0f} s')
+            if outcome == 'FAIL':
+                print(describe(mutant))
+            sys.stdout.flush()
+    for kind in sorted(kinds):
+        print(f'{kind}:', ', '.join(f'{by_kind[kind, word]} {word}' for word in ('caught', 'survived', 'FAIL')))
+    print('first to fail:', ', '.join(f'{test} {n}' for test, n in first.most_common()))
     return [counts[outcome] for outcome in ('caught', 'FAIL', 'survived')]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('--check', action='store_true', help='only check that each fault of the list applies')
+    parser.add_argument('--seed', type=int, default=1, help='another sample (default: 1)')
+    parser.add_argument('--count', metavar='N', type=int, default=300, help='how many faults (default: 300)')
+    parser.add_argument('--only', metavar='TEXT', help='only faults whose name begins with this, all of them')
+    parser.add_argument('--list', action='store_true', help='print how many faults of each kind there are, and stop')
     parser.add_argument('--build', metavar='DIR', help='folder of the copies, which stay (default: a temporary one)')
-    parser.add_argument('--only', metavar='NAME', action='append', help='try this fault; may be repeated')
     parser.add_argument('--jobs', metavar='N', type=int, default=1, help='copies to work on at a time')
     args = parser.parse_args()
-    faults = read_faults(os.path.join(HERE, 'faults.txt'))
-    if args.only:
-        faults = [fault for fault in faults if fault.name in args.only]
-    start, wrong = time.monotonic(), check(faults)
-    if args.check:
-        result = [len(faults) - wrong, wrong, 0]
-    elif args.build:
-        result = run(faults, os.path.abspath(args.build), args.jobs)
-    else:
-        with tempfile.TemporaryDirectory() as folder:
-            result = run(faults, folder, args.jobs)
+    start, temporary = time.monotonic(), None if args.build else tempfile.TemporaryDirectory()
+    folder = os.path.abspath(args.build or temporary.name)
+    copies = [Copy(os.path.join(folder, str(number))) for number in range(args.jobs)]
+    found = [mutant for mutant in mutants.find(copies[0].tree, copies[0].build, ('cuda/', 'gst/')) if tests_of(mutant)]
+    gone = read_equivalents().keys() - {mutant.name for mutant in found}
+    for name in sorted(gone):
+        print(f'equivalents.txt: there is no fault {name} any more')
+    kinds = shuffled([mutant for mutant in found if mutant.name.startswith(args.only or '')], args.seed)
+    if args.list:
+        print(', '.join(f'{kind} {len(kinds[kind])}' for kind in kinds))
+        return 0
+    count = max(map(len, kinds.values()), default=0) if args.only else -(-args.count // max(len(kinds), 1))
+    passed, failed, skipped = run(copies, kinds, count)
     print(f'{time.monotonic() - start:.0f} s')
-    print('{} passed, {} failed, {} skipped'.format(*result))
-    return 0 if faults and not result[1] else 1
+    print(f'{passed} passed, {failed + len(gone)} failed, {skipped} skipped')
+    return 0 if passed and not failed and not gone else 1
 
 
 if __name__ == '__main__':
