@@ -84,12 +84,6 @@ const BenchFrames *bench_frames (const BenchCamera *camera, GstBufferPool *pool)
  * Returns FALSE for formats that it cannot fill, and for files that cannot be read. */
 gboolean bench_images (const GstVideoInfo *info, const char *video, GstBuffer **images, int n);
 
-/* ---- bench-video.c ---- */
-
-/* Takes the first n / 2 frames of a video file, scaled and converted, and puts them into `images` there and back again,
- * so that the picture never jumps. Prints the reason and returns FALSE where the file has no frames. */
-gboolean bench_video_images (const char *file, const GstVideoInfo *info, GstBuffer **images, int n);
-
 /* ---- bench-line.c: the filter line of a case: its bin, its properties, its stats ---- */
 
 /* Returns the line's bin with the properties of the case for this camera; on failure returns NULL

@@ -9,7 +9,7 @@
  *   bench-plan.c     the cases to measure     bench-camera.c   source and sink of a pipeline
  *   bench-machine.c  the machine's limits     bench-frames.c   frame buffers and their images
  *   bench-numbers.c  percentiles, sums        bench-line.c     the filter line
- *   bench-table.c, bench-json.c  output       bench-kernels.c  one row: kernels only
+ *   bench-results.c  table and JSON           bench-kernels.c  one row: kernels only
  *   bench-naive.c    one row: naive C         bench-ffmpeg.c   one row: a filter of FFmpeg
  */
 

@@ -179,7 +179,7 @@ GArray *bench_parse_ints (const char *text, int low, int high);
 /* Parses "640x480,1920x1080": sides from 1 to `high`. Returns an array of pairs of int, or NULL. */
 GArray *bench_parse_sizes (const char *text, int high);
 
-/* ---- bench-table.c, bench-json.c ----------------------------------------- */
+/* ---- bench-results.c ----------------------------------------------------- */
 
 typedef struct {
   const BenchOptions *opt;
@@ -197,12 +197,6 @@ typedef struct {
 gboolean bench_same_video (const BenchCase *a, const BenchCase *b);
 /* Returns the limits for frames of that size and format, or NULL. */
 const BenchLimit *bench_find_limit (const BenchReport *report, const BenchSize *size, const char *format);
-/* Returns the share of the machine's limit that the row reaches, 0 if unknown, and sets *which to the limit's name. */
-double bench_of_limit (const BenchReport *report, const BenchRow *row, const char **which);
-/* Returns the share of one thread's memcpy that the row reaches; 0 if not measured. */
-double bench_of_memcpy (const BenchReport *report, const BenchRow *row);
-/* Returns "GPU", "CPU", "GPU+CPU" or "passed" of this project's elements; "-" of foreign elements. */
-const char *bench_backend (const BenchRow *row);
 void bench_table_machine (const BenchReport *report);
 void bench_table_limit (const BenchLimit *limit);
 void bench_table_row (const BenchReport *report, const BenchRow *row);
