@@ -34,8 +34,8 @@ Mutant = collections.namedtuple('Mutant', 'name kind file line begin end old new
 class Finder:
     """The mutants of one file, from the syntax tree of a source that is or includes it."""
 
-    def __init__(self, tree, path, index):
-        self.path, self.index = path, index
+    def __init__(self, tree, path):
+        self.path = path
         with open(os.path.join(tree, path), 'rb') as file:
             self.text = file.read()
         self.found = {}
@@ -127,6 +127,6 @@ def find(tree, build, folders):
             if not file.startswith(folders) or not re.search(r'\.c$|_tmpl\.h$', file):
                 continue
             if file not in finders:
-                finders[file] = Finder(tree, file, index)
+                finders[file] = Finder(tree, file)
             finders[file].walk(function, function.spelling, function.result_type.spelling)
     return [mutant for file in sorted(finders) for mutant in finders[file].mutants()]
