@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Copyright (C) 2026 the gst-cuda-filters authors
-"""Lists single faults in C files, as people make them, from the syntax tree.
+"""Lists single faults in C files and their headers, as people make them, from the syntax tree.
 
     operator    a < b to a <= b, a + b to a - b, a && b to a || b, a |= b to a &= b and the like
     constant    n to n + 1, TRUE to FALSE
@@ -107,8 +107,9 @@ class Finder:
 
 
 def find(tree, build, folders):
-    """Returns all mutants of the functions in the C files and included templates of these folders of the tree."""
-    finders, seen, index = {}, set(), Index.create()
+    """Returns all mutants of the functions in the C files of these folders of the tree, and in the headers that they
+    include. A template makes other functions in each file that includes it, a plain header the same ones."""
+    finders, seen, index = {}, set(), Index.create()  # seen: sources, and functions of plain headers
     with open(os.path.join(build, 'compile_commands.json'), encoding='utf-8') as file:
         commands = json.load(file)
     for command in commands:
@@ -124,8 +125,10 @@ def find(tree, build, folders):
             if function.kind != CursorKind.FUNCTION_DECL or not function.is_definition():
                 continue
             file = os.path.relpath(os.path.realpath(function.location.file.name), tree)
-            if not file.startswith(folders) or not re.search(r'\.c$|_tmpl\.h$', file):
+            if not file.startswith(folders) or (file, function.spelling) in seen:
                 continue
+            if file.endswith('.h') and not file.endswith('_tmpl.h'):
+                seen.add((file, function.spelling))
             if file not in finders:
                 finders[file] = Finder(tree, file)
             finders[file].walk(function, function.spelling, function.result_type.spelling)
