@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * updates.c: new parameters for a plan on the CPU. Those that need no more memory allocate nothing but their copy; and
- * where any allocation fails, the plan filters as before. A frame allocates nothing, whatever part of it is filtered.
- * The allocations of the library go through the linker's --wrap to the functions below. */
+ * updates.c: plans on the CPU, and new parameters for them. Those that need no more memory allocate nothing but their
+ * copy; and where any allocation fails, there is no plan, or it filters as before. A frame allocates nothing, whatever
+ * part of it is filtered. The allocations of the library go through the linker's --wrap to the functions below. */
 #include "cf.h"
 
 #include <stdio.h>
@@ -125,6 +125,29 @@ filter_to (CfPlan *plan, uint8_t *output)
   return cf_plan_enqueue (plan, NULL, &(CfFrame) { .in = &in, .out = &out }, NULL) == CF_OK;
 }
 
+/* Makes a plan with n allocations granted. Returns whether they sufficed. */
+static bool
+make_with (CfContext *context, unsigned i, unsigned n)
+{
+  const CfFilter *filter = cf_filter_find (changes[i].stem);
+  const CfVideo video = { .format = CF_FORMAT_GRAY8, .width = WIDTH, .height = HEIGHT };
+  const CfCommon common = { 0 };
+  void *params = new_params (filter, i, changes[i].to);
+  CfStatus status = { 0 };
+  bool made;
+  CfPlan *plan;
+
+  grant (n);
+  plan = cf_plan_new (context, filter, &video, &common, params, &status);
+  grant (~0u);
+  made = plan != NULL;
+  check (made || (status.code == CF_NO_MEMORY && status.message[0]), i, n, "it does not say that memory is out");
+  check (!made || filter_to (plan, before), i, n, "a plan without its memory");
+  cf_plan_free (plan);
+  cf_params_free (filter, params);
+  return made;
+}
+
 /* Makes a plan and changes the parameter with n allocations granted. Returns whether they sufficed. */
 static bool
 change_with (CfContext *context, unsigned i, unsigned n)
@@ -232,7 +255,10 @@ main (void)
   for (unsigned i = 0; i < sizeof changes / sizeof *changes; i++) {
     unsigned n = 0;
 
-    while (n < 100 && !change_with (context, i, n))
+    while (n < 100 && !make_with (context, i, n))
+      n++;
+    check (n > 0 && n < 100, i, n, "it needs none, or never has enough");
+    for (n = 0; n < 100 && !change_with (context, i, n);)
       n++;
     check (n > 0 && n < 100, i, n, "it needs none, or never has enough");
     if (changes[i].even)

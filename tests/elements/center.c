@@ -438,6 +438,28 @@ refuse (GstPad *pad, GstPadProbeInfo *info, gpointer data)
   return GST_PAD_PROBE_HANDLED;
 }
 
+/* What downstream said of the frames that waited is forgotten with a flush. */
+GST_START_TEST (refused_before_a_flush)
+{
+  GstVideoInfo info;
+  GstHarness *h = new_center (in_flight[__i__], "5", "NV12", &info);
+  GstPad *pad = gst_element_get_static_pad (h->element, "src");
+  gulong probe;
+
+  for (guint t = 0; t < 4; t++)
+    push_ok (h, random_frame (&info, t, 0));
+  for (gint i = 0; i < 2; i++)
+    gst_buffer_unref (pull (h));
+  probe = gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, refuse, NULL, NULL);
+  fail_unless (gst_harness_push_event (h, gst_event_new_gap (0, GST_SECOND)));
+  gst_pad_remove_probe (pad, probe);
+  flush_harness (h, NULL);
+  push_ok (h, random_frame (&info, 4, 0));
+  gst_object_unref (pad);
+  close_harness (h, -1);
+}
+GST_END_TEST
+
 /* The stream does not end as if it were complete where downstream refuses a frame that waited. */
 GST_START_TEST (refused_at_the_end)
 {
@@ -494,6 +516,7 @@ main (int argc, char **argv)
   tcase_add_loop_test (tests, flush, 0, 2);
   tcase_add_loop_test (tests, gap, 0, 2);
   tcase_add_loop_test (tests, order_of_events, 0, 2);
+  tcase_add_loop_test (tests, refused_before_a_flush, 0, 2);
   tcase_add_loop_test (tests, refused_at_the_end, 0, 2);
   tcase_add_loop_test (tests, stop, 0, 2);
   return run_suite (argc, argv, "center", tests, FALSE);

@@ -133,6 +133,31 @@ GST_START_TEST (caps_refused_once)
 }
 GST_END_TEST
 
+/* Caps that fit the pad and are of no video that is handled. */
+GST_START_TEST (caps_say_why)
+{
+  static const gchar *const modes[][2] = { { "alternate", "not those of raw video" }, { "fields", "fields" } };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (modes); i++) {
+    GstHarness *h = new_harness (new_element (NULL));
+    gchar *mode = g_strdup_printf ("interlace-mode=%s", modes[i][0]);
+    GstMessage *m;
+    GError *error;
+
+    gst_harness_set_src_caps (h, video_caps ("GRAY8", 16, 16, mode));
+    m = pop_message (h->element, GST_MESSAGE_ERROR);
+    fail_unless (m != NULL, "%s: no error", mode);
+    gst_message_parse_error (m, &error, NULL);
+    fail_unless (strstr (error->message, modes[i][1]) != NULL, "%s: %s", mode, error->message);
+    fail_unless (pop_message (h->element, GST_MESSAGE_ERROR) == NULL);
+    g_error_free (error);
+    gst_message_unref (m);
+    g_free (mode);
+    free_harness (h);
+  }
+}
+GST_END_TEST
+
 /* ---- pools -------------------------------------------------------------- */
 
 static GstPadProbeReturn
@@ -506,6 +531,7 @@ main (int argc, char **argv)
   tcase_add_loop_test (tests, data_while_starting, 0, 2 * G_N_ELEMENTS (elements));
   tcase_add_test (tests, last_frames_refused);
   tcase_add_test (tests, caps_refused_once);
+  tcase_add_test (tests, caps_say_why);
   tcase_add_test (tests, foreign_pool_is_not_flushed);
   tcase_add_loop_test (tests, animated_size_is_odd, 0, 2);
   tcase_add_test (tests, animated_nonsense_warns_once);

@@ -96,6 +96,7 @@ take_all (guint *slot)
     good = good && alone == (i == 0);
   }
   faults_check (good, "a slot is refused, or it is not reported whether it is the only one taken");
+  faults_check (!gst_cf_link_slots_idle (slots), "the link is idle with all slots taken");
 }
 
 static void
@@ -127,6 +128,7 @@ in_order (void)
   faults_check (good && came == 10, "slots not taken in the order of the calls");
   for (gint i = 1; i < GST_CF_LINK_SLOTS; i++)
     gst_cf_link_slots_release (slots, slot[i]);
+  faults_check (gst_cf_link_slots_idle (slots), "the link is not idle with no slot taken");
 }
 
 /* Checks that waiting threads are refused a slot after one is abandoned, and that later threads are not. */

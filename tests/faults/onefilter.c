@@ -211,6 +211,7 @@ stop (Filter *f, int errors, int warnings, const gchar *text)
     if (!text || !strstr (error->message, text))
       printf ("a message: %s\n", error->message);
     faults_check (text && strstr (error->message, text), "a message does not say what is wrong");
+    faults_check (!strstr (error->message, "earlier frames"), "a median of one frame has learnt from earlier ones");
     g_error_free (error);
     gst_message_unref (message);
   }
