@@ -43,6 +43,10 @@ static const Pass passes[] = { { NULL, "the defaults", FALSE }, { "preset", "ide
   { "gray", "none", TRUE }, { "preset", "fill", FALSE }, { "preset", "privacy", FALSE }, { "preset", "mosaic", FALSE },
   { "blocks", "64", FALSE }, { "caps", "GRAY8", FALSE }, { "apply-to", "chroma", TRUE }, { NULL } };
 
+/* What a message shows of a long path: its last 116 characters. */
+#define TWENTY "0123456789abcdefghij"
+#define LONG_TAIL TWENTY TWENTY TWENTY TWENTY TWENTY "0123456789ab.txt"
+
 static const Bad bad[] = { { "kernel", "", "row 1, column 1" }, { "kernel", " ; ", "row 1, column 1" },
   { "kernel", "1 2;;3 4", "row 2, column 1" }, { "kernel", "1 2 3;4 5 6;7 8", "row 3, column 3" },
   { "kernel", "1 2;3 4 5", "row 2, column 3" }, { "kernel", "1 2;3 x", "row 2, column 2: \"x\"" },
@@ -55,9 +59,10 @@ static const Bad bad[] = { { "kernel", "", "row 1, column 1" }, { "kernel", " ; 
   { "kernel", "1e308 1e308", "row 1, column 1" }, { "kernel", "1 9000000; 1 1", "row 1, column 2", "GRAY8" },
   { "kernel", "1 1; -9000000 1", "row 2, column 1", "I420" },
   { "kernel-file", "/nonexistent/kernel.txt", "/nonexistent/kernel.txt" }, { "kernel-file", "/", "directory" },
-  { "kernel-file", "@1 2;3", "row 2, column 2" }, { "kernel-file", "@1 2\n3 nan\n", "row 2, column 2" },
-  { "kernel-file", "@", "row 1, column 1" }, { "kernel-size", "4", "3 or 5" }, { "kernel-width", "2", "1 or 3" },
-  { "kernel-height", "62", "61 or 63" }, { "preset", "custom", "kernel" }, { NULL } };
+  { "kernel-file", "/nonexistent/" LONG_TAIL, "\"..." LONG_TAIL "\"" }, { "kernel-file", "@1 2;3", "row 2, column 2" },
+  { "kernel-file", "@1 2\n3 nan\n", "row 2, column 2" }, { "kernel-file", "@", "row 1, column 1" },
+  { "kernel-size", "4", "3 or 5" }, { "kernel-width", "2", "1 or 3" }, { "kernel-height", "62", "61 or 63" },
+  { "preset", "custom", "kernel" }, { NULL } };
 
 static gchar *
 make (const Bad *row)

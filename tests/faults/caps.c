@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * caps.c: which memory the pads offer on a host with CUDA memory, and the pool of output buffers. */
+ * caps.c: which memory the pads offer on a host with CUDA memory, the pool of output buffers, and other memory while
+ * a frame waits. */
 #include "common.h"
 #include "fake.h"
 #include "gstcudamedian.h"
@@ -135,6 +136,75 @@ check_pool (gint in_flight)
   gst_object_unref (sink);
 }
 
+static const gchar *wanted;              /* the caps that downstream takes */
+static guint n_came, n_caps, came_first; /* frames; caps events, and how many frames had come at the last one */
+
+static GstFlowReturn
+count_frame (GstPad *pad, GstObject *parent, GstBuffer *buffer)
+{
+  n_came++;
+  return take (pad, parent, buffer);
+}
+
+static gboolean
+note_caps (GstPad *pad, GstObject *parent, GstEvent *event)
+{
+  if (GST_EVENT_TYPE (event) == GST_EVENT_CAPS) {
+    n_caps++;
+    came_first = n_came;
+  }
+  return gst_pad_event_default (pad, parent, event);
+}
+
+static gboolean
+want (GstPad *pad, GstObject *parent, GstQuery *query)
+{
+  GstCaps *caps;
+
+  if (GST_QUERY_TYPE (query) != GST_QUERY_CAPS)
+    return gst_pad_query_default (pad, parent, query);
+  caps = gst_caps_from_string (wanted);
+  gst_query_set_caps_result (query, caps);
+  gst_caps_unref (caps);
+  return TRUE;
+}
+
+/* Downstream wants other memory while a frame waits for a later one: that frame still comes in the old memory. */
+static void
+check_held (void)
+{
+  GstElement *element = gst_object_ref_sink (
+      g_object_new (gst_cuda_median_get_type (), "temporal-center", TRUE, "temporal-depth", 3, NULL));
+  GstCaps *caps = gst_caps_from_string (RAW);
+  GstPad *src, *sink;
+
+  wanted = RAW;
+  n_came = n_caps = 0;
+  faults_link (element, &src, &sink, count_frame, NULL);
+  gst_pad_set_query_function (sink, want);
+  gst_pad_set_event_function (sink, note_caps);
+  gst_element_set_state (element, GST_STATE_PLAYING);
+  gst_pad_push_event (src, gst_event_new_stream_start ("caps"));
+  gst_pad_push_event (src, gst_event_new_caps (caps));
+  faults_push_segment (src);
+  for (gint i = 0; i < 4; i++) {
+    if (i == 2) {
+      faults_check (n_came == 1 && n_caps == 1, "no frame waits");
+      wanted = CUDA;
+      gst_pad_push_event (sink, gst_event_new_reconfigure ());
+    }
+    faults_check (gst_pad_push (src, gst_buffer_new_allocate (NULL, 16 * 24, NULL)) == GST_FLOW_OK, "no frame comes");
+  }
+  faults_check (n_caps == 2 && came_first == 2, "a frame that waited comes in memory that it was not filtered for");
+  gst_element_set_state (element, GST_STATE_NULL);
+  gst_pad_set_active (src, FALSE);
+  gst_pad_set_active (sink, FALSE);
+  gst_caps_unref (caps);
+  gst_object_unref (element);
+  gst_object_unref (src);
+  gst_object_unref (sink);
+}
+
 int
 main (void)
 {
@@ -144,5 +214,6 @@ main (void)
   check_offers ();
   check_pool (1);
   check_pool (3);
+  check_held ();
   return faults_end ();
 }

@@ -631,7 +631,7 @@ fake_alloc (FakeKind kind, void **memory, size_t size)
   if (error == cudaSuccess) {
     *memory = blocks[i].memory = aligned_alloc (4096, (size + 4095) & ~(size_t) 4095);
     blocks[i].size = size;
-    memset (*memory, 0xa5, size);
+    memset (*memory, 0x5a, size); /* also as a completion word: one of work that is done */
     fake.live++;
   }
   pthread_mutex_unlock (&lock);

@@ -195,6 +195,22 @@ push_new_caps (gpointer user)
   return NULL;
 }
 
+static gint n_stopping; /* atomic: lines of the log that say why a stop did not wait for the GPU */
+
+static void
+count_stopping (GstDebugCategory *category, GstDebugLevel level, const gchar *file, const gchar *function, gint line,
+    GObject *object, GstDebugMessage *message, gpointer user)
+{
+  (void) category;
+  (void) file;
+  (void) function;
+  (void) line;
+  (void) object;
+  (void) user;
+  if (level == GST_LEVEL_WARNING && g_str_has_prefix (gst_debug_message_get (message), "stopping: "))
+    g_atomic_int_inc (&n_stopping);
+}
+
 /* Frames have left before the GPU has finished them, and what comes next waits for them: new caps, or the stop. */
 static void
 cut_short_after (gboolean by_stop)
@@ -202,6 +218,7 @@ cut_short_after (gboolean by_stop)
   GThread *thread = NULL;
   Filter f;
 
+  g_atomic_int_set (&n_stopping, 0);
   fake_cuda_memory = true;
   fake_arm (-1, 0, false);
   open_filter (&f, "auto", -1, 1);
@@ -233,6 +250,7 @@ cut_short_after (gboolean by_stop)
   gst_buffer_pool_set_active (f.pool, FALSE);
   gst_clear_object (&f.pool);
   stop (&f, 0, 0, NULL);
+  faults_check (g_atomic_int_get (&n_stopping) == by_stop, "the log does not say of a GPU in doubt, or of another one");
   faults_check (fake_frees_blocked == 0, "CUDA memory is freed while the GPU may use it");
   check_calls ();
   fake_cuda_memory = false;
@@ -348,6 +366,9 @@ main (void)
   for (int in_flight = 1; in_flight <= 3; in_flight += 2)
     for (int i = 0; i < 6; i++)
       cut_short (in_flight, i & 1, i >> 1 == 1, i >> 1 == 2);
+  gst_debug_remove_log_function (gst_debug_log_default);
+  gst_debug_add_log_function (count_stopping, NULL, NULL);
+  gst_debug_set_default_threshold (GST_LEVEL_WARNING);
   cut_short_after (FALSE);
   cut_short_after (TRUE);
   for (int in_flight = 1; in_flight <= 3; in_flight += 2) {

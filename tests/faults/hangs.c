@@ -343,6 +343,23 @@ forgiveness (void)
   check_calls ();
 }
 
+/* An element that is started again says again that the GPU fails. */
+static void
+said_again (void)
+{
+  Filter f;
+
+  fake_arm (-1, 0, false);
+  start (&f, "auto", -1, 1);
+  fail_frames (&f, 2);
+  gst_element_set_state (f.element, GST_STATE_NULL);
+  gst_element_set_state (f.element, GST_STATE_PLAYING);
+  begin_stream (&f, "");
+  fail_frames (&f, 2);
+  stop (&f, 0, 2, "not enough memory");
+  check_calls ();
+}
+
 /* Frames in CUDA memory of another context: the element moves there, and the context that it had is let go. */
 static void
 adoption (void)
@@ -487,6 +504,7 @@ main (void)
   library ();
   errors_at_start ();
   forgiveness ();
+  said_again ();
   adoption ();
   memory_of_hung ();
   memory_of_other ();
