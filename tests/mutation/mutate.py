@@ -50,6 +50,7 @@ TESTS = (
     (r'gst/gstcf(roi|mask)', 'elements_areas_cpu elements_covered_cpu elements_hide_cpu elements_motion_cpu '
                              'roi_properties fuzz_regions same'),
     (r'gst/gstcfevents', 'elements_zones_cpu elements_motion_cpu elements_segment_cpu'),
+    (r'gst/gstcudamedian', 'elements_motion_cpu elements_center_cpu elements_properties_cpu elements_life_cpu'),
     (r'gst/gstcudasegment', 'elements_segment_cpu elements_properties_cpu elements_life_cpu'),
     (r'gst/(?!plugin)', 'caps stats_property devices elements_buffers_cpu elements_negotiation_cpu elements_center_cpu '
                         'elements_life_cpu flushes hangs same elements_flight_cpu elements_pixels_cpu '
