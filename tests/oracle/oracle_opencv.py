@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Copyright (C) 2026 the gst-cuda-filters authors
 """An independent oracle: compares OpenCV's medianBlur and SciPy's rank filters (and the references of
-oracle_convolve.py, oracle_irfilter.py and oracle_segment.py for the other filters) on photographs with the filter
-library (through kernelcheck) and with the element (through gst-launch-1.0). Every byte must be equal, except where a
-check states a tolerance.
+oracle_convolve.py, oracle_irfilter.py, oracle_segment.py and oracle_denoise.py for the other filters) on photographs
+with the filter library (through kernelcheck) and with the element (through gst-launch-1.0). Every byte must be equal,
+except where a check states a tolerance.
 
     oracle_opencv.py [--kernelcheck PROGRAM] [--backend cpu|cuda|reference] [--filter STEM] [--no-element] [--rivals]
 
@@ -34,6 +34,7 @@ except ImportError as missing:
     sys.exit(77)
 
 import oracle_convolve
+import oracle_denoise
 import oracle_irfilter
 import oracle_segment
 from oracle_convolve import deep_of
@@ -188,7 +189,7 @@ def main():
     here = os.path.dirname(os.path.abspath(__file__))
     parser.add_argument("--kernelcheck", default=os.path.join(here, "..", "..", "build-tests", "tests", "kernelcheck"))
     parser.add_argument("--backend", default="cpu", choices=("cpu", "cuda", "reference"))
-    parser.add_argument("--filter", choices=("median", "convolve", "irfilter", "segment"))
+    parser.add_argument("--filter", choices=("median", "convolve", "irfilter", "segment", "denoise"))
     parser.add_argument("--no-element", action="store_true")
     parser.add_argument("--rivals", action="store_true")
     options = parser.parse_args()
@@ -206,7 +207,7 @@ def main():
             if elements:
                 check_element(tally, runner, images)
         for stem, part in (("convolve", oracle_convolve), ("irfilter", oracle_irfilter),
-                           ("segment", oracle_segment)):
+                           ("segment", oracle_segment), ("denoise", oracle_denoise)):
             if options.filter in (None, stem) and images:
                 part.check(tally, runner, images)
                 if elements:
