@@ -129,15 +129,41 @@ def nearness(a, b):
     return 10 * np.log10(255 ** 2 / ((a.astype(float) - b) ** 2).mean())
 
 
+def aimed(gray):
+    """Returns stacks that reach the limits of the contract: a name, the frames as numbers, noise and strength."""
+    random, shape = np.random.default_rng(5), (8, 136, 200)
+    noise, left = random.normal(size=shape), np.arange(shape[2]) < shape[2] // 2
+    panned = np.stack([np.roll(gray, 2 * max(0, i - 4), axis=1) for i in range(9)])
+    for sigma in (4, 9, 18, 26):  # as a codec smooths noise, with a quieter part
+        soft = noise
+        for axis in (1, 2):
+            soft = (np.roll(soft, 1, axis) + 2 * soft + np.roll(soft, -1, axis)) / 4
+        yield f"smooth noise {sigma}", 128 + sigma * soft + 2 * random.normal(size=shape), -1, 100
+    zones = np.where(left, 32, 160) + noise * np.where(left, 3, 9)
+    zones[4:] = zones[4:] * 0.5 + 40
+    yield "zones 1 and 5, others between", zones, -1, 100
+    saturated = 100 + 6 * noise
+    saturated[3:6] = 255
+    yield "no zone known in between", saturated, -1, 100
+    still = np.repeat(gray[None], 20, 0)
+    yield "more frames than are averaged", still + 5 * random.normal(size=still.shape), 5, 100
+    yield "too few blocks", 100 + 6 * noise[:, :32, :48], -1, 100
+    yield "one sample", 100 + 3 * noise[:, :1, :1], 2, 100
+    yield "the least noise", 100 + (random.random(shape) < 0.02), 0.3, 1
+    yield "noise .7", 100 + 0.7 * noise, 0.7, 100
+    yield "the most noise", random.random(shape) * 255, 64, 200
+    for name, sigma, strength in (("estimated", -1, 100), ("8", 8, 100), ("3", 3, 150), ("estimated, weak", -1, 40)):
+        yield name, panned + 8 * random.normal(size=panned.shape), sigma, strength
+
+
 def check_contract(tally, runner, gray):
-    stack = noisy(np.stack([np.roll(gray, 2 * max(0, i - 4), axis=1) for i in range(9)]), 8)
-    for sets in ((), ("noise=8",), ("noise=3", "strength=150"), ("strength=40",)):
-        values = dict(one.split("=") for one in sets)
-        for form, frames, bits in (("GRAY8", stack, 8), ("GRAY16_LE", stack.astype("<u2") * 257, 16)):
-            filter_ = Denoiser(bits, float(values.get("noise", -1)), int(values.get("strength", 100)))
-            expected = np.stack([filter_.frame(x) for x in frames]).astype(frames.dtype)
-            tally.compare(f"denoise: {form} {' '.join(sets)}", runner.frames(frames, form, *sets, stem="denoise"),
-                          expected)
+    for name, values, noise, strength in aimed(gray):
+        for form, bits, kind, scale in (("GRAY8", 8, np.uint8, 1), ("GRAY16_LE", 16, "<u2", 257)):
+            frames = np.clip(np.rint(values * scale), 0, (1 << bits) - 1).astype(kind)
+            filter_ = Denoiser(bits, noise, strength)
+            expected = np.stack([filter_.frame(x) for x in frames]).astype(kind)
+            got = runner.frames(frames, form, f"noise={noise}", f"strength={strength}", stem="denoise")
+            tally.compare(f"denoise: {name}, {form}", got, expected)
 
 
 def check_quality(tally, runner, gray):
