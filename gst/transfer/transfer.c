@@ -734,22 +734,22 @@ take_times (const GstCfTransfer *t, GstCfFrameRequest *r)
     r->ns.download = cf_events_elapsed_ns (events, filtered, AFTER_DOWNLOAD);
 }
 
-CfCode
+void
 gst_cf_transfer_wait (GstCfTransfer *t, GstCfFrameRequest *r)
 {
   const gboolean overlap = t->n_slots > 1;
 
   if (r->leaves && overlap)
-    return CF_OK;
+    return;
   if (overlap && !push (t, &r->status)) { /* how far the GPU is cannot be known */
     if (r->status.code != CF_GPU_LOST)
       r->status.code = CF_TIMEOUT;
     gst_cf_chain_use_ticket (&r->own.ticket, r->status.code);
-    return r->status.code;
+    return;
   }
   if (r->leaves) {
     end (t, r);
-    return CF_OK;
+    return;
   }
   if (cf_gpu_lost ())
     cf_fail_lost (&r->status);
@@ -769,5 +769,4 @@ gst_cf_transfer_wait (GstCfTransfer *t, GstCfFrameRequest *r)
   if (!failed (r) && r->out.kind == GST_CF_PAGEABLE)
     cf_image_copy (r->out.image, &t->slot[r->slot].host_out,
         r->in_place ? &(CfPart) { r->area, CF_AREA_PACKED } : NULL);
-  return r->status.code;
 }

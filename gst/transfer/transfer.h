@@ -132,9 +132,9 @@ CfCode gst_cf_transfer_submit (GstCfTransfer *t, GstCfFrameRequest *r);
 /* While flushing, a submit that would wait for a link slot fails with CF_CANCELLED at once and queues nothing. A wait
  * for the GPU is cut short, as cf_stream_wait says. Any thread, whether open or not. */
 void gst_cf_transfer_set_flushing (GstCfTransfer *t, gboolean flushing);
-/* Waits for a frame that was submitted; frames are waited for in their order. After CF_TIMEOUT and CF_CANCELLED the GPU
- * may still use the images of all frames under way and everything in `t`. */
-CfCode gst_cf_transfer_wait (GstCfTransfer *t, GstCfFrameRequest *r);
+/* Waits for a frame that was submitted, and leaves the result in r->status; frames are waited for in their order. After
+ * CF_TIMEOUT and CF_CANCELLED the GPU may still use the images of all frames under way and everything in `t`. */
+void gst_cf_transfer_wait (GstCfTransfer *t, GstCfFrameRequest *r);
 
 G_END_DECLS
 #endif

@@ -312,6 +312,28 @@ GST_START_TEST (latency_of_a_live_source)
 }
 GST_END_TEST
 
+static gboolean
+answer_nothing (GstPad *pad, GstObject *parent, GstQuery *query)
+{
+  return GST_QUERY_TYPE (query) != GST_QUERY_LATENCY && gst_pad_query_default (pad, parent, query);
+}
+
+/* Where upstream does not know its latency, the element does not make one up. */
+GST_START_TEST (latency_unknown)
+{
+  GstQuery *query = gst_query_new_latency ();
+  GstVideoInfo info;
+  GstHarness *h = stream_of ("3", &info);
+
+  push_ok (h, random_frame (&info, 1, 0));
+  gst_pad_set_query_function (h->srcpad, answer_nothing);
+  fail_if (gst_pad_peer_query (h->sinkpad, query));
+  gst_query_unref (query);
+  gst_buffer_unref (pull (h));
+  close_harness (h, 1);
+}
+GST_END_TEST
+
 /* ---- downstream that blocks or refuses -------------------------------- */
 
 /* The frames that the element accepts while downstream blocks: frames-in-flight, and one that is
@@ -653,6 +675,7 @@ main (int argc, char **argv)
   tcase_add_test (tests, serialized_queries_wait);
   tcase_add_test (tests, latency);
   tcase_add_test (tests, latency_of_a_live_source);
+  tcase_add_test (tests, latency_unknown);
   tcase_add_loop_test (tests, waits_when_all_slots_are_taken, 0, all);
   tcase_add_loop_test (tests, flush, 0, all);
   tcase_add_test (tests, flush_does_not_wait_for_downstream);

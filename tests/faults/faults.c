@@ -57,7 +57,7 @@ typedef struct {
 /* The result of a stream. */
 typedef struct {
   int frames, right, warnings, errors;
-  gboolean started;
+  gboolean started, misleads; /* a warning says something false of earlier frames */
   GstFlowReturn flow;
   guint64 frames_gpu, frames_fallback;
   int start_calls;
@@ -252,6 +252,29 @@ count_right (const Run *run, const Setup *setup)
   return most;
 }
 
+/* Counts the messages, and looks whether a warning of a failed GPU says what of earlier frames is lost. */
+static void
+take_messages (const Setup *setup, Result *result)
+{
+  GstMessage *message;
+
+  while ((message = gst_bus_pop (bus))) {
+    result->errors += GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR;
+    if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_WARNING) {
+      GError *error;
+
+      gst_message_parse_warning (message, &error, NULL);
+      result->warnings++;
+      if (g_str_has_prefix (error->message, "The GPU failed: "))
+        result->misleads = result->misleads ||
+            !!strstr (error->message, "earlier frames have taught is lost") != can_restart (setup) ||
+            !!strstr (error->message, "region ids start again") != can_restart (setup);
+      g_error_free (error);
+    }
+    gst_message_unref (message);
+  }
+}
+
 /* Ends the stream; a hung GPU continues after the element has stopped, while the frames still exist. `learn`: stores
  * the frames as the expected ones for that restart; -1: compares them. */
 static void
@@ -281,7 +304,7 @@ close_run (Run *run, const Setup *setup, int learn, Result *result)
   gst_object_unref (run->element);
   gst_object_unref (run->src);
   gst_object_unref (run->sink);
-  faults_count_messages (bus, &result->errors, &result->warnings);
+  take_messages (setup, result);
 }
 
 static Result
@@ -340,6 +363,8 @@ judge (const Setup *setup, const Result *r, const Result *clean, int call, FakeK
     return "a frame with a wrong timestamp or wrong bytes";
   if (r->errors + r->warnings > 1)
     return "more than one message";
+  if (r->misleads)
+    return "a warning does not say what of earlier frames is lost";
   if (matters (kind) && r->errors + r->warnings != 1)
     return "no message";
   if (!setup->strict) {
