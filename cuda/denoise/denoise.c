@@ -28,6 +28,25 @@ const CfDenoiseTables cf_denoise_tables = {
       31790 },
 };
 
+size_t
+cf_denoise_lay_out (const CfVideo *video, CfDenoiseLayout *layout)
+{
+  const CfCommon all = { 0 };
+  const CfImage image = { .format = video->format };
+  const size_t bytes = cf_format_info (video->format)->bits == 8 ? 2 : 4;
+  CfView views[CF_MAX_VIEWS];
+  const int n = cf_image_views (video, &all, &image, views);
+  size_t size = 0;
+
+  for (int i = 0; i < n; i++) {
+    layout->offset[i] = size;
+    layout->pitch[i] = ((size_t) views[i].width * bytes + 63) / 64 * 64;
+    if (views[i].filtered)
+      size += layout->pitch[i] * (size_t) views[i].height;
+  }
+  return size;
+}
+
 static CfCode
 check (const CfVideo *video, const CfCommon *common, const void *params_, CfStatus *status)
 {

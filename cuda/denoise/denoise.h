@@ -21,7 +21,7 @@
  *   a = sigma[max (0, l - 1) / 2],   b = sigma[min (15, l + 1) / 2]
  *   g[l] = clamp (((a + b) / 2 * strength + 50) / 100, 17, 8191)
  *
- * 4. Time. m and c are those of the frame before. With r[l] = min (32767, 2^19 / g[l]):
+ * 4. Time. m and c are those of the frame before. With r[l] = 2^19 / g[l]:
  *   e = clamp (mulr (S - m, r[m >> 11]), -127, 127)                     the difference, in 1/16 of the noise
  *   A = |sum of e over 5 x 5|,   B = sum of |e| over 7 x 7
  *   F[1 .. 16] = 362 314 296 286 280 277 274 272 270 269 267 266 266 265 264 264          256 sqrt (1 + 1 / c)
@@ -33,12 +33,12 @@
  *
  * 5. Space, with the new m and c of all samples:
  *   K[1 .. 16] = 40960 28963 23648 20480 18318 16722 15481 14482 13653 12953 12350 11824 11360 10947 10576 10240
- *   u = min (16383, 8 max (17, g[m >> 11] - 38) K[c] >> 16)             five times the noise that is left in m
- * Of a neighbour q, d = m(q) - m and psi = sign (d) max (0, min (|d|, u - |d|)): it counts less the nearer |d| is to u.
- *   o = m + sum over the rings of mulr (sum of psi of the ring's four samples, W)
- *   ring (dx, dy) and W: (+-1, 0), (0, +-1): 2521   (+-1, +-1): 2206   (+-2, 0), (0, +-2): 1576   (+-2, +-2): 945
- *   o = clamp (o, 0, 32767)
- * m itself is not changed. So an impulse of more than u stays where it is: those are for the median.
+ *   h = min (4095, 2 max (17, g[m >> 11] - 38) K[c] >> 16)
+ * 4 h is five times the noise that is left in m. Of a neighbour q, d = (m(q) >> 1) - (m >> 1) and
+ *   psi = sign (d) max (0, min (|d|, 2 h - |d|)):     it counts less the nearer |d| is to 2 h.
+ * N is the sum of psi of the eight neighbours around, F of the eight at (+-2, 0), (0, +-2) and (+-2, +-2).
+ *   o = clamp (m + ((156 N + 74 F) >> 10), 0, 32767)
+ * m itself is not changed. So an impulse of more than 4 h stays where it is: those are for the median.
  *
  * 6. Output. Below 16 bits: min (2^bits - 1, (o + 2^(14 - bits)) >> (15 - bits)). 16 bits: clamp (x + 2 (o - S), 0,
  * 65535).
@@ -58,13 +58,14 @@
  *   s = Q(N, n / 16) 430 >> 8,   t = Q(T, n / 4) 350 >> 8,   w = Q(W, n / 16) 430 >> 8
  *   spare = max (0, s - 384),    top = max (s, min (w, s + min (s / 2, spare))),    limit = 9 top / 8
  *   est = min (t, top) where t <= limit, else max (s, top - (t - limit))
- *   where est > s: est = est + min (est - s, spare)
+ *   where est > s: est = 2 est - s
  * s is the quietest sixteenth of the picture. t is right where a quarter of the zone stands still. Together with w it
  * sees noise that a codec has smoothed, which needs more than its own sigma; `spare` leaves this out of light noise,
  * where fine texture that moves looks the same. In the first frame est = s, without t and w. A zone that is not known
  * takes the est of the nearest known one, of two the darker one. Where none is known, sigma stays.
  * The first frame is counted before it is filtered, and sigma = est. Each later one is filtered with the sigma that the
- * frames before it have left, and then sigma = sigma + (est - sigma) / 4.
+ * frames before it have left; then sigma = sigma + (est - sigma) / 4 with the est of the frame before, unless that was
+ * the first one or its noise was set.
  *
  * | parameter | unit, range | takes effect |
  * | noise | standard deviation, levels of 8 bits; -1: estimated, -1..64 (-1) | next frame |
@@ -73,8 +74,8 @@
  *
  * With strength = 0 or noise = 0 a frame is copied as stored, and the state begins anew behind it. It begins anew, too,
  * at the start, with new caps, a flush, another apply-to, after frames that passed (enabled = false), and where the CPU
- * takes over. A cut, a lost frame or a switch
- * of the light needs no signal: step 4 finds it. A stream of interlaced and progressive frames has a state for each.
+ * takes over. A cut, a lost frame or a switch of the light needs no signal: step 4 finds it. A stream of interlaced and
+ * progressive frames has a state for each.
  *
  * Every variant on either backend gives the same bytes.
  *
@@ -100,6 +101,9 @@ typedef struct {
 #define CF_DENOISE_LEVELS 16
 #define CF_DENOISE_FRAMES 16 /* the largest c */
 #define CF_DENOISE_BLOCK 8
+#define CF_DENOISE_REACH 4095 /* the largest h */
+#define CF_DENOISE_NEAR 156   /* the weights of N and F, of 1024 */
+#define CF_DENOISE_FAR 74
 
 /* Returns whether frames are copied. */
 static inline bool

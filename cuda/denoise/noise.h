@@ -22,10 +22,15 @@ typedef struct {
   uint16_t still[CF_DENOISE_FRAMES]; /* R */
 } CfDenoiseTables;
 
-/* What a level's noise makes: 8 max (17, g - 38), and r. */
+/* What a level's noise makes: 2 max (17, g - 38), and r. */
 typedef struct {
   uint16_t reach, inverse;
 } CfDenoiseLevel;
+
+/* The places of the views' states in one block of memory, bytes: 2 a sample for formats of 8 bits, else 4. */
+typedef struct {
+  size_t offset[CF_MAX_VIEWS], pitch[CF_MAX_VIEWS]; /* pitch: a multiple of 64 */
+} CfDenoiseLayout;
 
 /* What the blocks of a component's field count: T, N and W. */
 typedef struct {
@@ -52,8 +57,8 @@ cf_denoise_level (int a, int b, int strength)
 
   CfDenoiseLevel level;
 
-  level.reach = (uint16_t) (8 * cf_denoise_most (17, g - 38));
-  level.inverse = (uint16_t) cf_denoise_least (32767, (1 << 19) / g);
+  level.reach = (uint16_t) (2 * cf_denoise_most (17, g - 38));
+  level.inverse = (uint16_t) ((1 << 19) / g);
   return level;
 }
 
@@ -73,7 +78,7 @@ cf_denoise_zone (int quantile_n, int quantile_t, int quantile_w)
   const int top = cf_denoise_most (s, cf_denoise_least (w, s + cf_denoise_least (s / 2, spare))), limit = 9 * top / 8;
   const int est = t <= limit ? cf_denoise_least (t, top) : cf_denoise_most (s, top - (t - limit));
 
-  return est > s ? est + cf_denoise_least (est - s, spare) : est;
+  return est > s ? 2 * est - s : est;
 }
 
 /* Returns the new sigma of zone z. n: the blocks of all zones; est: their estimates, if they are known. */
@@ -100,6 +105,9 @@ cf_denoise_learn (const int n[CF_DENOISE_ZONES], const int est[CF_DENOISE_ZONES]
 CF_BEGIN_DECLS
 
 extern const CfDenoiseTables cf_denoise_tables;
+
+/* Sets the places of the states of all components, whatever apply-to will be. Returns the bytes of all. */
+size_t cf_denoise_lay_out (const CfVideo *video, CfDenoiseLayout *layout);
 
 CF_END_DECLS
 #endif

@@ -12,8 +12,7 @@ K = np.array([0, 40960, 28963, 23648, 20480, 18318, 16722, 15481, 14482, 13653, 
               10576, 10240])
 R = np.array([0, 23170, 26755, 28378, 29309, 29913, 30337, 30652, 30894, 31086, 31243, 31373, 31482, 31576, 31657,
               31727, 31790])
-RINGS = ((((0, 1), (0, -1), (1, 0), (-1, 0)), 2521), (((1, 1), (1, -1), (-1, 1), (-1, -1)), 2206),
-         (((0, 2), (0, -2), (2, 0), (-2, 0)), 1576), (((2, 2), (2, -2), (-2, 2), (-2, -2)), 945))
+NEAR = [(y, x) for y in (-1, 0, 1) for x in (-1, 0, 1) if y or x]
 
 
 def mulr(a, b):
@@ -52,9 +51,10 @@ class Denoiser:
 
     def __init__(self, bits, noise=-1, strength=100):
         self.bits, self.noise, self.strength, self.m = bits, noise, strength, None
-        self.sigma = [0] * 8
+        self.sigma, self.est = [0] * 8, None
 
     def estimate(self, s_in, first):
+        """Returns est of all zones; None where no zone is known."""
         largest = 32767 if self.bits == 16 else (1 << self.bits) - 1 << 15 - self.bits
         counts = blocks(((s_in == 0) | (s_in == largest)).astype(int)) <= 16
         zone = (blocks(s_in) >> 18)[counts]
@@ -71,39 +71,36 @@ class Denoiser:
             top = max(s, min(w, s + min(s // 2, spare)))
             limit = 9 * top // 8
             est = min(t, top) if t <= limit else max(s, top - (t - limit))
-            est += min(est - s, spare) if est > s else 0
+            est += max(0, est - s)
             known[z] = s if first else est
-        if not known:
-            return list(self.sigma)
-        found = [known[min(known, key=lambda other: (abs(other - z), other))] for z in range(8)]
-        return found if first else [s + int((f - s) / 4) for s, f in zip(self.sigma, found)]
+        return [known[min(known, key=lambda other: (abs(other - z), other))] for z in range(8)] if known else None
 
     def frame(self, x):
         x = x.astype(np.int64)
         s_in = x >> 1 if self.bits == 16 else x << 15 - self.bits
-        first, later = self.m is None, None
+        first = self.m is None
         if first:
             self.m, self.c = s_in.copy(), np.ones(x.shape, int)
         if self.noise >= 0:
             self.sigma = [int(self.noise * 128 + 0.5)] * 8
         elif first:
-            self.sigma = self.estimate(s_in, True)
-        else:
-            later = self.estimate(s_in, False)
+            self.sigma = self.estimate(s_in, True) or self.sigma
         level = [(self.sigma[max(0, l - 1) // 2] + self.sigma[min(15, l + 1) // 2]) // 2 for l in range(16)]
         g = np.clip((np.array(level) * self.strength + 50) // 100, 17, 8191)
+        if self.noise < 0 and not first:
+            if self.est:
+                self.sigma = [s + int((f - s) / 4) for s, f in zip(self.sigma, self.est)]
+            self.est = self.estimate(s_in, False)
         if not first:
-            self.follow(s_in, np.minimum(32767, (1 << 19) // g))
-        m, out = self.m, self.m.copy()
-        u = np.minimum(16383, 8 * np.maximum(17, g - 38)[m >> 11] * K[self.c] >> 16)
-        for ring, weight in RINGS:
-            total = 0
-            for dy, dx in ring:
-                d = moved_by(m, dy, dx) - m
-                total = total + np.sign(d) * np.maximum(0, np.minimum(np.abs(d), u - np.abs(d)))
-            out = out + mulr(total, weight)
-        out = np.clip(out, 0, 32767)
-        self.sigma = later or self.sigma
+            self.follow(s_in, (1 << 19) // g)
+        m, half = self.m, self.m >> 1
+        h = np.minimum(4095, 2 * np.maximum(17, g - 38)[m >> 11] * K[self.c] >> 16)
+        change = 0
+        for weight, distance in ((156, 1), (74, 2)):
+            for dy, dx in NEAR:
+                d = moved_by(half, distance * dy, distance * dx) - half
+                change = change + weight * np.sign(d) * np.maximum(0, np.minimum(np.abs(d), 2 * h - np.abs(d)))
+        out = np.clip(m + (change >> 10), 0, 32767)
         if self.bits == 16:
             return np.clip(x + 2 * (out - s_in), 0, 65535)
         return np.minimum((1 << self.bits) - 1, out + (1 << 14 - self.bits) >> 15 - self.bits)

@@ -25,6 +25,7 @@ typedef struct {
 
   int *S, *e, *moved, *new_m, *new_c;
   int bins[3][ZONES][BINS]; /* N, T, W */
+  int est[ZONES];           /* of the frame before; -1: there is none */
 } Plane;
 
 typedef struct {
@@ -130,13 +131,13 @@ estimate_zone (const Plane *p, int z, int n, bool first)
   int est = t <= limit ? MIN (t, top) : MAX (s, top - (t - limit));
 
   if (est > s)
-    est += MIN (est - s, spare);
+    est += est - s;
   return first ? s : est;
 }
 
-/* Step 7. m and c are those of the frame before, or S and 1. Sets sigma. */
+/* Step 7. m and c are those of the frame before, or S and 1. Sets p->est, -1 where no zone is known. */
 static void
-estimate (Plane *p, bool first, int sigma[ZONES])
+estimate (Plane *p, bool first)
 {
   int n[ZONES] = { 0 }, est[ZONES], all = 0;
 
@@ -157,8 +158,7 @@ estimate (Plane *p, bool first, int sigma[ZONES])
     for (int i = ZONES - 1; i >= 0; i--)
       if (est[i] >= 0 && (nearest < 0 || abs (i - z) <= abs (nearest - z)))
         nearest = i;
-    if (nearest >= 0)
-      sigma[z] = first ? est[nearest] : p->sigma[z] + (est[nearest] - p->sigma[z]) / 4;
+    p->est[z] = nearest < 0 ? -1 : est[nearest];
   }
 }
 
@@ -193,11 +193,8 @@ decide (const Plane *p, int x, int y)
 static void
 follow (Plane *p, const int g[LEVELS])
 {
-  for (int i = 0; i < p->w * p->h; i++) {
-    const int r = MIN (32767, (1 << 19) / g[p->m[i] >> 11]);
-
-    p->e[i] = CLAMP (mulr (p->S[i] - p->m[i], r), -127, 127);
-  }
+  for (int i = 0; i < p->w * p->h; i++)
+    p->e[i] = CLAMP (mulr (p->S[i] - p->m[i], (1 << 19) / g[p->m[i] >> 11]), -127, 127);
   for (int y = 0; y < p->h; y++)
     for (int x = 0; x < p->w; x++)
       p->moved[y * p->w + x] = decide (p, x, y);
@@ -219,25 +216,18 @@ follow (Plane *p, const int g[LEVELS])
 static int
 smooth (const Plane *p, const int g[LEVELS], int x, int y)
 {
-  static const int ring[4][2][2] = { { { 0, 1 }, { 1, 0 } }, { { 1, 1 }, { -1, 1 } }, { { 0, 2 }, { 2, 0 } },
-    { { 2, 2 }, { -2, 2 } } }; /* and the opposite samples */
-  static const int W[4] = { 2521, 2206, 1576, 945 };
   const int m = p->new_m[y * p->w + x], c = p->new_c[y * p->w + x];
-  const int u = (int) MIN (16383, (int64_t) 8 * MAX (17, g[m >> 11] - 38) * K[c] >> 16);
-  int o = m;
+  const int h = (int) MIN (4095, (int64_t) 2 * MAX (17, g[m >> 11] - 38) * K[c] >> 16);
+  int sum[3] = { 0 }; /* by distance */
 
-  for (int k = 0; k < 4; k++) {
-    int sum = 0;
+  for (int k = 0; k < 25; k++) {
+    const int dx = k % 5 - 2, dy = k / 5 - 2, distance = MAX (abs (dx), abs (dy));
+    const int d = (at (p, p->new_m, x + dx, y + dy) >> 1) - (m >> 1);
 
-    for (int i = 0; i < 4; i++) {
-      const int *to = ring[k][i / 2], sign = i % 2 ? -1 : 1;
-      const int d = at (p, p->new_m, x + sign * to[0], y + sign * to[1]) - m;
-
-      sum += (d < 0 ? -1 : 1) * MAX (0, MIN (abs (d), u - abs (d)));
-    }
-    o += mulr (sum, W[k]);
+    if (distance < 2 || (dx % 2 == 0 && dy % 2 == 0))
+      sum[distance] += (d < 0 ? -1 : 1) * MAX (0, MIN (abs (d), 2 * h - abs (d)));
   }
-  return CLAMP (o, 0, 32767);
+  return CLAMP (m + ((156 * sum[1] + 74 * sum[2]) >> 10), 0, 32767);
 }
 
 /* Filters the samples of a plane in place. */
@@ -246,7 +236,7 @@ filter_plane (Plane *p, KcPlane *x, double noise, int strength, bool first)
 {
   const int n = x->w * x->h;
   g_autofree int *work = g_new (int, 5 * n);
-  int g[LEVELS], sigma[ZONES];
+  int g[LEVELS];
 
   p->S = work;
   p->e = work + n;
@@ -260,22 +250,27 @@ filter_plane (Plane *p, KcPlane *x, double noise, int strength, bool first)
     p->c = g_new (int, n);
     for (int i = 0; i < n; i++)
       p->c[i] = 1;
-    memset (p->sigma, 0, sizeof p->sigma);
+    if (noise < 0)
+      estimate (p, true);
+    for (int z = 0; z < ZONES; z++)
+      p->sigma[z] = noise < 0 ? MAX (0, p->est[z]) : 0;
   }
   for (int z = 0; z < ZONES && noise >= 0; z++)
     p->sigma[z] = (int) floor (noise * 128 + 0.5);
-  memcpy (sigma, p->sigma, sizeof sigma);
-  if (noise < 0)
-    estimate (p, first, first ? p->sigma : sigma); /* the first frame is filtered with its own */
   for (int l = 0; l < LEVELS; l++)
     g[l] = level_noise (p, l, strength);
+  for (int z = 0; z < ZONES; z++)
+    if (first || noise >= 0)
+      p->est[z] = -1;
+    else if (p->est[z] >= 0)
+      p->sigma[z] += (p->est[z] - p->sigma[z]) / 4;
+  if (!first && noise < 0)
+    estimate (p, false);
   if (first) {
     memcpy (p->new_m, p->m, (size_t) n * sizeof *p->m);
     memcpy (p->new_c, p->c, (size_t) n * sizeof *p->c);
-  } else {
+  } else
     follow (p, g);
-    memcpy (p->sigma, sigma, sizeof sigma);
-  }
   for (int i = 0; i < n; i++) {
     const int o = smooth (p, g, i % p->w, i / p->w);
 

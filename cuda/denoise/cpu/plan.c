@@ -30,7 +30,7 @@ typedef struct {
 #define SUMS 5 /* rows of the sums: four of 32 bits for each two columns, one of 16 bits for each column */
 
 /* The rings of a thread; `n` of them, of rows of `row` values. */
-enum { RING_S, RING_M, RING_C, RING_SUM5, RING_SUM7, RING_MOVED, RING_NEW_M, RING_NEW_C, RINGS };
+enum { RING_S, RING_M, RING_C, RING_SUM5, RING_SUM7, RING_MOVED, RING_NEW_M, RING_NEW_C, RING_HALF, RINGS };
 
 typedef struct {
   const CfDenoiseSimd *simd;
@@ -63,42 +63,28 @@ typedef struct {
 
 /* ---- the plan ------------------------------------------------------------ */
 
-/* Lays out the state of each component, whatever apply-to will be. Returns the bytes of all. */
-static size_t
-lay_out (const CfPlan *plan, Field field[CF_MAX_VIEWS], uint8_t *base)
-{
-  const CfCommon all = { 0 };
-  const CfImage image = { .format = plan->video.format };
-  const size_t bytes = cf_format_info (plan->video.format)->bits == 8 ? 2 : 4;
-  CfView views[CF_MAX_VIEWS];
-  const int n = cf_image_views (&plan->video, &all, &image, views);
-  size_t size = 0;
-
-  for (int i = 0; i < n; i++) {
-    field[i].pitch = ((size_t) views[i].width * bytes + 63) / 64 * 64;
-    for (int k = 0; k < 2 && views[i].filtered; k++) {
-      field[i].words[k] = base ? base + size : NULL;
-      size += field[i].pitch * (size_t) views[i].height;
-    }
-  }
-  return size;
-}
-
 static CfCode
 init (CfPlan *plan, CfStatus *status)
 {
   CfDenoiseCpu *m = plan->state;
+  CfDenoiseLayout layout = { 0 };
+  size_t size;
 
   m->simd = simd[cf_cpu_isa_number ()];
   m->size = cf_format_info (plan->video.format)->bits == 8 ? 0 : 1;
   m->row = ((size_t) plan->video.width + 2 * CF_DENOISE_PAD + 63) / 64 * 64;
   m->scratch_size = m->row * (RINGS * RING + 1 + SUMS);
-  m->memory = aligned_alloc (64, lay_out (plan, m->field, NULL) + 64);
+  size = cf_denoise_lay_out (&plan->video, &layout);
+  m->memory = aligned_alloc (64, 2 * size + 64);
   m->scratch = aligned_alloc (64, m->scratch_size * sizeof *m->scratch * (size_t) cf_cpu_threads ());
   if (!m->memory || !m->scratch)
     return cf_fail (status, CF_NO_MEMORY, "out of memory: denoising %d x %d pixels", plan->video.width,
         plan->video.height);
-  lay_out (plan, m->field, m->memory);
+  for (int i = 0; i < CF_MAX_VIEWS; i++)
+    for (int k = 0; k < 2; k++) {
+      m->field[i].pitch = layout.pitch[i];
+      m->field[i].words[k] = (uint8_t *) m->memory + (size_t) k * size + layout.offset[i];
+    }
   m->apply_to = plan->common.apply_to;
   return CF_OK;
 }
@@ -204,29 +190,31 @@ decide_row (const Band *b, int y)
 static void
 follow_row (const Band *b, int y)
 {
-  int16_t *m = row_of (b, RING_NEW_M, y), *c = row_of (b, RING_NEW_C, y);
+  int16_t *m = row_of (b, RING_NEW_M, y), *c = row_of (b, RING_NEW_C, y), *half = row_of (b, RING_HALF, y);
   const int16_t *moved[3], *S = row_of (b, RING_S, y);
 
   if (b->m->first) {
     memcpy (m, S, (size_t) b->n * sizeof *m);
     memset (c, 0, (size_t) b->n * sizeof *c);
+    for (int i = 0; i < b->n; i++)
+      half[i] = S[i] >> 1;
   } else {
     rows_around (b, RING_MOVED, y, 1, moved);
-    b->m->simd->follow (moved, S, row_of (b, RING_M, y), row_of (b, RING_C, y), b->m->size == 0, b->n, m, c);
+    b->m->simd->follow (moved, S, row_of (b, RING_M, y), row_of (b, RING_C, y), b->m->size == 0, b->n, m, c, half);
   }
   if (y >= b->begin && y < b->end)
     b->m->simd->pack[b->m->size](b->field->words[1] + (size_t) y * b->field->pitch, b->n, m, c);
-  extend (m, b->n, 2);
+  extend (half, b->n, 2);
 }
 
 static void
 write_row (const Band *b, int y)
 {
-  const int16_t *m[5];
+  const int16_t *half[5];
   int16_t *o = row_of (b, RING_SUM5, y); /* whose rows from here on up are not needed any more */
 
-  rows_around (b, RING_NEW_M, y, 2, m);
-  b->m->simd->smooth (m, row_of (b, RING_NEW_C, y), b->levels, b->n, o);
+  rows_around (b, RING_HALF, y, 2, half);
+  b->m->simd->smooth (half, row_of (b, RING_NEW_M, y), row_of (b, RING_NEW_C, y), b->levels, b->n, o);
   b->m->simd->store (b->out, b->in, y, b->n, o, row_of (b, RING_S, y), b->plain);
 }
 
@@ -396,15 +384,15 @@ take_levels (CfDenoiseCpu *m, const CfDenoiseParams *p)
   }
 }
 
-/* Estimates the noise of all views from what was counted. */
+/* Clears the counts of all views; learn: takes them into sigma first. */
 static void
-take_estimates (CfDenoiseCpu *m)
+take_counts (CfDenoiseCpu *m, bool learn)
 {
-  for (int i = 0; i < m->n_views; i++)
-    if (m->in[i].filtered) {
+  for (int i = 0; i < m->n_views; i++) {
+    if (learn && m->in[i].filtered)
       estimate (&m->field[i], m->first);
-      memset (&m->field[i].counts, 0, sizeof m->field[i].counts);
-    }
+    memset (&m->field[i].counts, 0, sizeof m->field[i].counts);
+  }
 }
 
 /* Divides the rows of each view among the tasks: bands begin with a row of blocks. Returns the number of tasks. */
@@ -440,17 +428,19 @@ enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage *out, 
   if (m->first)
     for (int i = 0; i < m->n_views; i++)
       memset (m->field[i].sigma, 0, sizeof m->field[i].sigma);
+  if (m->first || !m->estimates)
+    take_counts (m, false);
   m->counting = m->first && m->estimates;
   if (m->counting) {
     cf_parallel_for (n_tasks, run_task, m);
-    take_estimates (m);
+    take_counts (m, true);
     m->counting = false;
   }
   take_levels (m, p);
   m->estimates = m->estimates && !m->first;
-  cf_parallel_for (n_tasks, run_task, m);
   if (m->estimates)
-    take_estimates (m);
+    take_counts (m, true); /* of the frame before */
+  cf_parallel_for (n_tasks, run_task, m);
   for (int i = 0; i < m->n_views; i++) {
     uint8_t *before = m->field[i].words[0];
 

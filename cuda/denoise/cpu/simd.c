@@ -9,9 +9,13 @@
 #if defined __AVX512BW__
 #include <immintrin.h>
 #define V_SIZE 64
+#define V_INTRINSIC(name) _mm512_##name
+typedef __m512i V;
 #elif defined __AVX2__
 #include <immintrin.h>
 #define V_SIZE 32
+#define V_INTRINSIC(name) _mm256_##name
+typedef __m256i V;
 #elif defined __SSE2__
 #ifdef __SSE4_1__
 #include <smmintrin.h>
@@ -19,6 +23,8 @@
 #include <emmintrin.h>
 #endif
 #define V_SIZE 16
+#define V_INTRINSIC(name) _mm_##name
+typedef __m128i V;
 #else
 #define V_SIZE 16
 #endif
@@ -43,31 +49,15 @@ typedef struct {
 typedef const uint16_t *Table;
 #endif
 
-#if defined __AVX512BW__
-#define multiply_round(a, b) ((S2) _mm512_mulhrs_epi16 ((__m512i) (a), (__m512i) (b)))
-#define multiply_high(a, b) ((S2) _mm512_mulhi_epu16 ((__m512i) (a), (__m512i) (b)))
-#define least(a, b) ((S2) _mm512_min_epi16 ((__m512i) (a), (__m512i) (b)))
-#define most(a, b) ((S2) _mm512_max_epi16 ((__m512i) (a), (__m512i) (b)))
-#define add_clamped(a, b) ((S2) _mm512_adds_epi16 ((__m512i) (a), (__m512i) (b)))
-#define subtract_to_0(a, b) ((S2) _mm512_subs_epu16 ((__m512i) (a), (__m512i) (b)))
-#define absolute(a) ((S2) _mm512_abs_epi16 ((__m512i) (a)))
-#elif defined __AVX2__
-#define multiply_round(a, b) ((S2) _mm256_mulhrs_epi16 ((__m256i) (a), (__m256i) (b)))
-#define multiply_high(a, b) ((S2) _mm256_mulhi_epu16 ((__m256i) (a), (__m256i) (b)))
-#define least(a, b) ((S2) _mm256_min_epi16 ((__m256i) (a), (__m256i) (b)))
-#define most(a, b) ((S2) _mm256_max_epi16 ((__m256i) (a), (__m256i) (b)))
-#define add_clamped(a, b) ((S2) _mm256_adds_epi16 ((__m256i) (a), (__m256i) (b)))
-#define subtract_to_0(a, b) ((S2) _mm256_subs_epu16 ((__m256i) (a), (__m256i) (b)))
-#define absolute(a) ((S2) _mm256_abs_epi16 ((__m256i) (a)))
-#elif defined __SSE2__
-#define multiply_high(a, b) ((S2) _mm_mulhi_epu16 ((__m128i) (a), (__m128i) (b)))
-#define least(a, b) ((S2) _mm_min_epi16 ((__m128i) (a), (__m128i) (b)))
-#define most(a, b) ((S2) _mm_max_epi16 ((__m128i) (a), (__m128i) (b)))
-#define add_clamped(a, b) ((S2) _mm_adds_epi16 ((__m128i) (a), (__m128i) (b)))
-#define subtract_to_0(a, b) ((S2) _mm_subs_epu16 ((__m128i) (a), (__m128i) (b)))
-#ifdef __SSE4_1__
-#define multiply_round(a, b) ((S2) _mm_mulhrs_epi16 ((__m128i) (a), (__m128i) (b)))
-#define absolute(a) ((S2) _mm_abs_epi16 ((__m128i) (a)))
+#if defined __SSE2__
+#define multiply_high(a, b) ((S2) V_INTRINSIC (mulhi_epu16) ((V) (a), (V) (b)))
+#define least(a, b) ((S2) V_INTRINSIC (min_epi16) ((V) (a), (V) (b)))
+#define most(a, b) ((S2) V_INTRINSIC (max_epi16) ((V) (a), (V) (b)))
+#define add_clamped(a, b) ((S2) V_INTRINSIC (adds_epi16) ((V) (a), (V) (b)))
+#define subtract_to_0(a, b) ((S2) V_INTRINSIC (subs_epu16) ((V) (a), (V) (b)))
+#if V_SIZE > 16 || defined __SSE4_1__
+#define multiply_round(a, b) ((S2) V_INTRINSIC (mulhrs_epi16) ((V) (a), (V) (b)))
+#define absolute(a) ((S2) V_INTRINSIC (abs_epi16) ((V) (a)))
 #else
 #define absolute(a) most (a, -(a))
 
@@ -133,6 +123,24 @@ subtract_to_0 (S2 a, S2 b)
 
 #define absolute(a) most (a, -(a))
 #endif
+
+/* Returns (CF_DENOISE_NEAR near + CF_DENOISE_FAR far) >> 10. */
+ALWAYS_INLINE S2
+weigh (S2 near, S2 far)
+{
+#if defined __SSE2__
+  const V weights = V_INTRINSIC (set1_epi32) (CF_DENOISE_FAR << 16 | CF_DENOISE_NEAR);
+  const V low = V_INTRINSIC (madd_epi16) (V_INTRINSIC (unpacklo_epi16) ((V) near, (V) far), weights);
+  const V high = V_INTRINSIC (madd_epi16) (V_INTRINSIC (unpackhi_epi16) ((V) near, (V) far), weights);
+
+  return (S2) V_INTRINSIC (packs_epi32) (V_INTRINSIC (srai_epi32) (low, 10), V_INTRINSIC (srai_epi32) (high, 10));
+#else
+  S2 r;
+
+  EACH_LANE (r, (CF_DENOISE_NEAR * near[i] + CF_DENOISE_FAR * far[i]) >> 10);
+  return r;
+#endif
+}
 
 /* ---- tables --------------------------------------------------------------- */
 
@@ -358,7 +366,7 @@ most_of_3 (const int16_t *p)
 
 static void
 follow (const int16_t *const moved[3], const int16_t *S, const int16_t *m, const int16_t *c, bool coarse, int n,
-    int16_t *new_m, int16_t *new_c)
+    int16_t *new_m, int16_t *new_c, int16_t *half)
 {
   const Table part = make_table (cf_denoise_tables.part);
 
@@ -370,7 +378,9 @@ follow (const int16_t *const moved[3], const int16_t *S, const int16_t *m, const
 
     if (coarse)
       to = least ((S2) ((U2) (to + 4) >> 3), V_CONSTANT (4095)) << 3;
-    store (new_m + i, (to & still) | (sample & ~still));
+    to = (to & still) | (sample & ~still);
+    store (new_m + i, to);
+    store (half + i, to >> 1);
     store (new_c + i, age & still);
   }
 }
@@ -386,23 +396,25 @@ psi (const int16_t *neighbour, S2 mean, S2 reach)
 }
 
 static void
-smooth (const int16_t *const m[5], const int16_t *c, const CfDenoiseLevels *levels, int n, int16_t *o)
+smooth (const int16_t *const half[5], const int16_t *m, const int16_t *c, const CfDenoiseLevels *levels, int n,
+    int16_t *o)
 {
   const Table reach_of = make_table (levels->reach), left = make_table (cf_denoise_tables.left);
 
   for (int i = 0; i < n; i += N2) {
-    const int16_t *const r0 = m[0] + i, *const r1 = m[1] + i, *const r2 = m[2] + i, *const r3 = m[3] + i;
-    const int16_t *const r4 = m[4] + i;
-    const S2 mean = load (r2), reach = multiply_high (look_up (reach_of, mean >> 11), look_up (left, load (c + i)));
-    const S2 u = (S2) ((U2) reach - ((U2) subtract_to_0 (reach, V_CONSTANT (16383))));
-    const S2 ring0 = psi (r2 - 1, mean, u) + psi (r2 + 1, mean, u) + psi (r1, mean, u) + psi (r3, mean, u);
-    const S2 ring1 = psi (r1 - 1, mean, u) + psi (r1 + 1, mean, u) + psi (r3 - 1, mean, u) + psi (r3 + 1, mean, u);
-    const S2 ring2 = psi (r2 - 2, mean, u) + psi (r2 + 2, mean, u) + psi (r0, mean, u) + psi (r4, mean, u);
-    const S2 ring3 = psi (r0 - 2, mean, u) + psi (r0 + 2, mean, u) + psi (r4 - 2, mean, u) + psi (r4 + 2, mean, u);
-    const S2 change = multiply_round (ring0, V_CONSTANT (2521)) + multiply_round (ring1, V_CONSTANT (2206)) +
-        multiply_round (ring2, V_CONSTANT (1576)) + multiply_round (ring3, V_CONSTANT (945));
+    const int16_t *const r0 = half[0] + i, *const r1 = half[1] + i, *const r2 = half[2] + i, *const r3 = half[3] + i;
+    const int16_t *const r4 = half[4] + i;
+    const S2 mean = load (m + i), middle = load (r2);
+    const S2 reach = multiply_high (look_up (reach_of, mean >> 11), look_up (left, load (c + i)));
+    const S2 u = least (reach, V_CONSTANT (CF_DENOISE_REACH)) << 1;
+#define PSI(at) psi (at, middle, u)
+    const S2 near = PSI (r1 - 1) + PSI (r1) + PSI (r1 + 1) + PSI (r2 - 1) + PSI (r2 + 1) + PSI (r3 - 1) + PSI (r3) +
+        PSI (r3 + 1);
+    const S2 far = PSI (r0 - 2) + PSI (r0) + PSI (r0 + 2) + PSI (r2 - 2) + PSI (r2 + 2) + PSI (r4 - 2) + PSI (r4) +
+        PSI (r4 + 2);
+#undef PSI
 
-    store (o + i, most (add_clamped (mean, change), V_CONSTANT (0)));
+    store (o + i, most (add_clamped (mean, weigh (near, far)), V_CONSTANT (0)));
   }
 }
 

@@ -40,11 +40,12 @@ typedef struct {
   void (*sum) (const int16_t *e, int n, int16_t *sum5, int16_t *sum7);
   /* `moved`, from the sums of 5 and of 7 rows. */
   void (*decide) (const int16_t *const sum5[5], const int16_t *const sum7[7], const int16_t *c, int n, int16_t *moved);
-  /* The new m and c, from `moved` of three rows. coarse: 12 bits of m are kept. */
+  /* The new m and c, and m >> 1, from `moved` of three rows. coarse: 12 bits of m are kept. */
   void (*follow) (const int16_t *const moved[3], const int16_t *S, const int16_t *m, const int16_t *c, bool coarse,
-      int n, int16_t *new_m, int16_t *new_c);
-  /* o, from m of five rows. */
-  void (*smooth) (const int16_t *const m[5], const int16_t *c, const CfDenoiseLevels *levels, int n, int16_t *o);
+      int n, int16_t *new_m, int16_t *new_c, int16_t *half);
+  /* o, from m >> 1 of five rows. */
+  void (*smooth) (const int16_t *const half[5], const int16_t *m, const int16_t *c, const CfDenoiseLevels *levels,
+      int n, int16_t *o);
   /* Adds a row of samples to the sums of its blocks. S: of five rows. m: NULL in the first frame. bends: a row. */
   void (*count) (const int16_t *const S[5], const int16_t *m, const int16_t *c, int largest, int n, int16_t *bends,
       const CfDenoiseSums *sums);
