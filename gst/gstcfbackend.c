@@ -716,8 +716,7 @@ note_noise (GstCfBackend *b, const GstCfPendingFrame *frame, GstCfBy by)
   CfPlan *plan = by == GST_CF_BY_GPU ? b->transfer.plans.plan[frame->mode] : b->cpu.plan[frame->mode];
   gdouble noise[CF_NOISE_ZONES];
 
-  if (cf_plan_noise (plan, noise))
-    gst_cf_stats_noise (&b->stats, noise);
+  gst_cf_stats_noise (&b->stats, cf_plan_noise (plan, noise) ? noise : NULL);
 }
 
 static GstFlowReturn

@@ -63,8 +63,9 @@ void
 gst_cf_stats_noise (GstCfStats *stats, const gdouble noise[CF_NOISE_ZONES])
 {
   g_mutex_lock (&stats->lock);
-  stats->estimates = TRUE;
-  memcpy (stats->noise, noise, sizeof stats->noise);
+  stats->estimates = noise != NULL;
+  if (noise)
+    memcpy (stats->noise, noise, sizeof stats->noise);
   g_mutex_unlock (&stats->lock);
 }
 

@@ -43,7 +43,7 @@ void gst_cf_stats_clear (GstCfStats *stats);
 void gst_cf_stats_reset (GstCfStats *stats);
 /* Counts a frame: where it was filtered, its bytes, its times in ns (0: not measured). */
 void gst_cf_stats_frame (GstCfStats *stats, GstCfBy by, gsize bytes, const guint64 time[GST_CF_N_TIMES]);
-/* Notes the noise that a filter has estimated. */
+/* Notes the noise that a filter has estimated; NULL: it does not estimate. */
 void gst_cf_stats_noise (GstCfStats *stats, const gdouble noise[CF_NOISE_ZONES]);
 /* Returns it, or FALSE where none has. */
 gboolean gst_cf_stats_get_noise (GstCfStats *stats, gdouble noise[CF_NOISE_ZONES]);

@@ -25,7 +25,7 @@
  * and blurs that hide come behind it, because it remembers earlier frames.
  *
  * What it knows of earlier frames begins anew at the start, with new caps, after a flush, after frames that passed
- * (enabled=false, strength=0) and where the CPU takes over from a GPU that has failed.
+ * (enabled=false, strength=0, noise=0), with another apply-to, and where the CPU takes over from a GPU that has failed.
  *
  * ## Example launch lines
  * |[

@@ -79,6 +79,7 @@ GST_START_TEST (noise_is_found_and_goes)
   GstElement *element = gst_element_factory_make ("cudadenoise", NULL);
   GRand *random = g_rand_new_with_seed (1);
   GstBus *bus = gst_bus_new ();
+  GstStructure *stats;
   GstVideoInfo info;
   GstHarness *h;
   guint messages = 0;
@@ -89,7 +90,6 @@ GST_START_TEST (noise_is_found_and_goes)
   for (guint n = 0; n < 40; n++) {
     const gdouble sigma = n < 20 ? 5 : 15;
     GstBuffer *in = noisy_frame (&info, sigma, random), *out;
-    GstStructure *stats;
     GstMessage *message;
     gdouble found;
 
@@ -114,8 +114,14 @@ GST_START_TEST (noise_is_found_and_goes)
   }
   /* one for the first frame, and from 5 to 15 some, each for a third more */
   fail_unless (messages >= 3 && messages <= 6, "%u messages", messages);
+  /* noise that is set is no estimate */
+  g_object_set (element, "noise", 8.0, NULL);
+  gst_buffer_unref (push_pull (h, noisy_frame (&info, 15, random)));
+  g_object_get (element, "stats", &stats, NULL);
+  fail_if (gst_structure_has_field (stats, "noise-estimate"));
+  gst_structure_free (stats);
   gst_element_set_bus (element, NULL);
-  close_harness (h, 40);
+  close_harness (h, 41);
   gst_object_unref (bus);
   g_rand_free (random);
 }
