@@ -9,6 +9,8 @@
 #include "events.h"
 #include "filter.h"
 #include "gpu.h"
+#include "properties.h"
+#include "snapshot.h"
 
 #include <string.h>
 
@@ -191,6 +193,7 @@ stop (Camera *camera, CameraState state)
   camera->stopping->settings = camera_settings_ref (camera->settings);
   camera->stopping->gpu = camera->gpu;
   camera->stopping->since = camera->since;
+  snapshot_stop (pipeline_filter (camera->pipeline));
   pipeline_stop (camera->pipeline, on_drained, on_stopped, camera->stopping);
 }
 
@@ -757,6 +760,14 @@ camera_get (Camera *camera, const char *target, GString *wrong)
   g_autolist (GstElement) elements = camera_elements (camera, wrong);
 
   return elements ? overrides_get (elements, target, wrong) : NULL;
+}
+
+JsonArray *
+camera_describe (Camera *camera, GString *wrong)
+{
+  g_autolist (GstElement) elements = camera_elements (camera, wrong);
+
+  return elements ? properties_json (elements) : NULL;
 }
 
 /* ---- status -------------------------------------------------------------- */

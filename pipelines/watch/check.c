@@ -195,13 +195,17 @@ check_pipeline (const Place *place, JsonObject *cameras)
 void
 check_config (Reader *reader, JsonObject *top, const Config *config, gpointer notes)
 {
-  g_autoptr (GString) wrong = g_string_new (NULL);
+  g_autoptr (GString) wrong = g_string_new (NULL), missing = g_string_new (NULL);
   const gboolean has_secrets = secrets_load (config->secrets, wrong);
   /* Filter line -> its bin, NULL where it is wrong. */
   g_autoptr (GHashTable) filters = g_hash_table_new_full (g_str_hash, g_str_equal, NULL, clear_filter);
 
   if (!has_secrets)
     reader_fault (reader, top, "", "secrets", "%s", wrong->str);
+  if (config->page.on)
+    elements_for_pictures (missing);
+  if (missing->len)
+    reader_fault (reader, top, "", "page", "no picture can be shown: %s", missing->str);
   for (guint i = 0; i < config->cameras->len; i++) {
     const CameraSettings *settings = config->cameras->pdata[i];
     JsonObject *cameras = json_object_get_object_member (top, "cameras");

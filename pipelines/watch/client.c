@@ -113,8 +113,10 @@ on_writable (int fd, GIOCondition condition, gpointer data)
 static void
 send_answer (Client *client, JsonObject *answer)
 {
-  char *text = json_line (answer);
+  char *text;
 
+  json_object_remove_member (answer, CONTROL_CODE);
+  text = json_line (answer);
   if (client->out < 0) {
     events_answer (text);
     return;

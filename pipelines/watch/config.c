@@ -70,6 +70,12 @@ static const Field metrics_fields[] = {
   { NULL },
 };
 
+static const Field page_fields[] = {
+  { "port", FIELD_UINT, CONFIG (page.port), 0, 65535 },
+  { "address", FIELD_TEXT, CONFIG (page.address) },
+  { NULL },
+};
+
 static const Field top_fields[] = {
   { "cameras", FIELD_OTHER },
   { "defaults", FIELD_OTHER },
@@ -77,6 +83,7 @@ static const Field top_fields[] = {
   { "control", FIELD_OTHER },
   { "mqtt", FIELD_OTHER },
   { "metrics", FIELD_OTHER },
+  { "page", FIELD_OTHER },
   { NULL },
 };
 
@@ -117,6 +124,7 @@ config_free (Config *config)
   g_free (config->mqtt.user);
   g_free (config->mqtt.ca);
   g_free (config->metrics.address);
+  g_free (config->page.address);
   g_free (config->process);
   g_ptr_array_unref (config->cameras);
   json_object_unref (config->defaults);
@@ -393,6 +401,25 @@ read_metrics (Reader *reader, JsonObject *object, Config *config)
 }
 
 static gboolean
+read_page (Reader *reader, JsonObject *object, Config *config)
+{
+  gboolean ok = reader_fill (reader, object, "page", page_fields, config);
+
+#ifndef HAVE_SOUP
+  return reader_fault (reader, object, "page", NULL, "this cf-watch was built without libsoup, so it serves no page");
+#endif
+  config->page.on = TRUE;
+  if (!json_object_has_member (object, "port"))
+    ok = reader_fault (reader, object, "page", "port", "is missing: the TCP port to serve it at, 0 for any");
+  if (strcmp (config->page.address, "127.0.0.1"))
+    ok = reader_fault (reader, object, "page", "address",
+        "%s is not 127.0.0.1: the page has no users and no TLS, so it is for this machine only; another one reaches it "
+        "through a tunnel, ssh -L %u:127.0.0.1:%u HOST",
+        config->page.address, config->page.port, config->page.port);
+  return ok;
+}
+
+static gboolean
 read_defaults (Reader *reader, JsonObject *top, Config *config)
 {
   JsonObject *defaults = reader_object (reader, top, "", "defaults");
@@ -415,7 +442,7 @@ read_defaults (Reader *reader, JsonObject *top, Config *config)
 static gboolean
 read_top (Reader *reader, JsonObject *top, Config *config)
 {
-  static const char *const process[] = { "control", "mqtt", "metrics" };
+  static const char *const process[] = { "control", "mqtt", "metrics", "page" };
   g_autoptr (GString) text = g_string_new (NULL);
   JsonObject *part;
   gboolean ok;
@@ -427,6 +454,8 @@ read_top (Reader *reader, JsonObject *top, Config *config)
     ok &= read_mqtt (reader, part, config);
   if ((part = reader_object (reader, top, "", "metrics")))
     ok &= read_metrics (reader, part, config);
+  if ((part = reader_object (reader, top, "", "page")))
+    ok &= read_page (reader, part, config);
   ok &= read_defaults (reader, top, config);
   ok &= read_cameras (reader, top, config);
   for (guint i = 0; i < G_N_ELEMENTS (process); i++) {
@@ -459,6 +488,7 @@ config_load (const char *path, GString *wrong, ConfigCheck check, gpointer data)
   config->control.standard_input = TRUE;
   config->mqtt.topic = g_strdup ("cf-watch");
   config->metrics.address = g_strdup ("127.0.0.1");
+  config->page.address = g_strdup ("127.0.0.1");
   config->cameras = g_ptr_array_new_with_free_func ((GDestroyNotify) camera_settings_unref);
   config->defaults = json_object_new ();
   reader_init (&reader, path, folder, wrong);

@@ -59,8 +59,13 @@ typedef struct {
     char *address;
     guint port;
   } metrics;
+  struct {
+    char *address;
+    guint port;
+    gboolean on;
+  } page;
   GPtrArray *cameras; /* of CameraSettings, in the file's order */
-  char *process;      /* `control`, `mqtt` and `metrics` as text: a reload does not take them up */
+  char *process;      /* `control`, `mqtt`, `metrics` and `page` as text: a reload does not take them up */
   JsonObject *defaults;
 } Config;
 

@@ -16,6 +16,7 @@ typedef struct {
   Watch *watch;
   ControlAnswer answer;
   gpointer from;  /* who gets the answer */
+  const char *by; /* who changes something; NULL: there is no event */
   Camera *camera; /* the argument of this kind; NULL: not given */
   char **word;    /* the arguments, NULL-terminated */
 } Call;
@@ -46,6 +47,14 @@ ok_answer (void)
   return object_of ("ok", bool_node (TRUE), NULL);
 }
 
+/* Adds to an error which one it is, as a status of HTTP. */
+static JsonObject *
+coded (guint code, JsonObject *error)
+{
+  json_object_set_int_member (error, CONTROL_CODE, code);
+  return error;
+}
+
 /* Returns the answer of a function that adds to `wrong` when it fails. */
 static JsonObject *
 answer_of (const GString *wrong)
@@ -60,7 +69,7 @@ unknown (const char *what, const char *word, const char *more)
 {
   g_autofree char *clean = secrets_hide (word);
 
-  return error_of ("there is no %s \"%.64s\"%s", what, clean, more);
+  return coded (404, error_of ("there is no %s \"%.64s\"%s", what, clean, more));
 }
 
 /* ---- filters ------------------------------------------------------------- */
@@ -68,10 +77,20 @@ unknown (const char *what, const char *word, const char *more)
 static JsonObject *
 command_set (const Call *call)
 {
-  g_autoptr (GString) wrong = g_string_new (NULL);
+  g_autoptr (GString) wrong = g_string_new (NULL), missing = g_string_new (NULL);
+  JsonObject *answer;
+  JsonNode *value;
 
   camera_set (call->camera, call->word[1], call->word[2], wrong);
-  return answer_of (wrong);
+  answer = answer_of (wrong);
+  value = camera_get (call->camera, call->word[1], missing);
+  if (value && !wrong->len)
+    json_object_set_member (answer, "value", value);
+  else if (value)
+    json_node_unref (value);
+  else if (wrong->len)
+    coded (404, answer);
+  return answer;
 }
 
 static JsonObject *
@@ -80,7 +99,16 @@ command_get (const Call *call)
   g_autoptr (GString) wrong = g_string_new (NULL);
   JsonNode *value = camera_get (call->camera, call->word[1], wrong);
 
-  return value ? object_of ("ok", bool_node (TRUE), "value", value, NULL) : error_of ("%s", wrong->str);
+  return value ? object_of ("ok", bool_node (TRUE), "value", value, NULL) : coded (404, error_of ("%s", wrong->str));
+}
+
+static JsonObject *
+command_elements (const Call *call)
+{
+  g_autoptr (GString) wrong = g_string_new (NULL);
+  JsonArray *elements = camera_describe (call->camera, wrong);
+
+  return elements ? object_of ("ok", bool_node (TRUE), "elements", array_node (elements), NULL) : answer_of (wrong);
 }
 
 static JsonObject *
@@ -114,9 +142,10 @@ static JsonObject *
 command_restart (const Call *call)
 {
   if (call->camera->state == CAMERA_STUCK)
-    return error_of ("its pipelines do not end; it comes back when one of them has ended after all");
+    return coded (409, error_of ("its pipelines do not end; it comes back when one of them has ended after all"));
   if (call->camera->state == CAMERA_NEW)
-    return error_of ("the removed camera of this name is still being stopped; this one starts when it has ended");
+    return coded (409,
+        error_of ("the removed camera of this name is still being stopped; this one starts when it has ended"));
   camera_restart (call->camera, NULL);
   return ok_answer ();
 }
@@ -139,7 +168,7 @@ command_record (const Call *call)
   int when = !strcmp (word, "on") ? WHEN_ALWAYS : !strcmp (word, "off") ? WHEN_OFF : -1;
 
   if (!recorder_set_when (call->camera->recorder, when))
-    return error_of ("the camera has no \"record\" with a folder in the file");
+    return coded (409, error_of ("the camera has no \"record\" with a folder in the file"));
   return ok_answer ();
 }
 
@@ -147,7 +176,7 @@ static JsonObject *
 command_trigger (const Call *call)
 {
   if (call->camera->state != CAMERA_UP)
-    return error_of ("the camera is not up (%s)", camera_state_name (call->camera->state));
+    return coded (409, error_of ("the camera is not up (%s)", camera_state_name (call->camera->state)));
   recorder_trigger (call->camera->recorder);
   return ok_answer ();
 }
@@ -244,6 +273,7 @@ add_snapshot_file (const Call *call, GPtrArray *paths)
 static const Command commands[] = {
   { "set", { CAMERA, TEXT ("ELEMENT.PROPERTY"), TEXT ("VALUE") }, command_set, add_set_files },
   { "get", { CAMERA, TEXT ("ELEMENT.PROPERTY") }, command_get, add_filter_files },
+  { "elements", { CAMERA }, command_elements, add_filter_files },
   { "enable", { CAMERA, CHOICE ("on|off") }, command_enable, add_filter_files },
   { "add", { TEXT ("CAMERA"), TEXT ("{json}") }, command_add, add_new_files },
   { "remove", { CAMERA }, command_remove, NULL },
@@ -313,7 +343,7 @@ check_words (const Command *command, Call *call)
   if (given > n || (given < n && command->arguments[given].kind != ARGUMENT_ANY_CAMERA))
     return usage (command);
   if (call->watch->ending && command->run != command_status)
-    return error_of ("the program is ending");
+    return coded (503, error_of ("the program is ending"));
   for (guint i = 0; i < given; i++) {
     const ArgumentKind kind = command->arguments[i].kind;
     JsonObject *wrong = NULL;
@@ -326,6 +356,23 @@ check_words (const Command *command, Call *call)
       return wrong;
   }
   return NULL;
+}
+
+/* Executes the command, whose arguments are right, and posts what somebody has changed. The event has their beginning
+ * only: a long one, such as a kernel, would make many events take much memory. */
+static JsonObject *
+run (const Command *command, const Call *call)
+{
+  JsonObject *answer = command->run (call);
+
+  if (answer && call->by && json_object_get_boolean_member (answer, "ok")) {
+    g_autofree char *all = g_strjoinv (" ", call->word + 1), *clean = secrets_hide (all);
+    g_autofree char *arguments = g_strdup_printf ("%.200s", clean);
+
+    event_post (call->word[0], "command", "command", word_node (command->name), "arguments", text_node (arguments),
+        "by", word_node (call->by), NULL);
+  }
+  return answer;
 }
 
 /* A command that waits for its files to be read. */
@@ -361,7 +408,7 @@ execute (const Command *command, Call call, gboolean looked)
   if (command->add_files && !looked)
     command->add_files (&call, paths);
   if (paths->len == 0)
-    return command->run (&call);
+    return run (command, &call);
   waiting = g_new0 (Waiting, 1);
   waiting->command = command;
   waiting->call = call;
@@ -369,6 +416,16 @@ execute (const Command *command, Call call, gboolean looked)
   waiting->call.word = g_strdupv (call.word);
   look_start (g_steal_pointer (&paths), on_looked, waiting);
   return NULL;
+}
+
+JsonObject *
+control_call (Watch *watch, const char *by, char **words, ControlAnswer answer, gpointer from)
+{
+  JsonObject *wrong = NULL;
+  const Command *command = find_command (words[0], &wrong);
+  const Call call = { .watch = watch, .by = by, .answer = answer, .from = from, .word = words + 1 };
+
+  return command ? execute (command, call, FALSE) : wrong;
 }
 
 /* ---- lines --------------------------------------------------------------- */

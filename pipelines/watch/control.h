@@ -10,7 +10,14 @@
 /* Takes the answer to a line, which comes later than the call. */
 typedef void (*ControlAnswer) (gpointer from, JsonObject *answer);
 
-/* Executes a line. Returns the answer; NULL: `answer` is called with it, and with `from`. Main thread. */
+/* A member of errors that the fronts take out: the status of HTTP. */
+#define CONTROL_CODE "code"
+
+/* Executes a command: its name and arguments, NULL-terminated. Returns the answer; NULL: `answer` is called with it,
+ * and with `from`. `by`: who changes something, a text that stays, for the event "command"; NULL: there is none. Main
+ * thread. */
+JsonObject *control_call (Watch *watch, const char *by, char **words, ControlAnswer answer, gpointer from);
+/* Executes a line in the same way, for which there is no event. */
 JsonObject *control_line (Watch *watch, char *line, ControlAnswer answer, gpointer from);
 
 #endif

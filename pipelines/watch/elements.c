@@ -21,9 +21,10 @@ report_missing (const char *name, GString *wrong)
   static const struct {
     const char *package, *elements[10];
   } packages[] = {
-    { "base", { "appsink", "appsrc", "decodebin", "uridecodebin", "videoconvert", "videotestsrc" } },
+    { "base", { "appsink", "appsrc", "decodebin", "uridecodebin", "videoconvert", "videoscale", "videotestsrc" } },
     { "good",
-        { "matroskamux", "mp4mux", "rtspsrc", "souphttpsrc", "splitmuxsink", "v4l2src", "videocrop", "videoflip" } },
+        { "jpegenc", "matroskamux", "mp4mux", "rtspsrc", "souphttpsrc", "splitmuxsink", "v4l2src", "videocrop",
+            "videoflip" } },
     { "bad", { "h264parse" } },
   };
 
@@ -47,6 +48,16 @@ elements_for_recording (gboolean mp4, GString *wrong)
         "%sthis GStreamer has no encoder for H.264: install x264enc (gstreamer1.0-plugins-ugly) or openh264enc "
         "(gstreamer1.0-plugins-bad)",
         wrong->len ? "; " : "");
+}
+
+void
+elements_for_pictures (GString *wrong)
+{
+  static const char *const names[] = { "videoconvert", "videoscale", "jpegenc" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
+    if (!is_there (names[i]))
+      report_missing (names[i], wrong);
 }
 
 GstElement *

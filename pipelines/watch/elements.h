@@ -12,6 +12,8 @@
 GstElement *element_add (GstElement *bin, const char *factory, const char *name, GString *wrong);
 /* Adds which elements are missing to record into MP4 or Matroska; nothing if all are there. */
 void elements_for_recording (gboolean mp4, GString *wrong);
+/* Adds which elements are missing to make a JPEG of a frame. */
+void elements_for_pictures (GString *wrong);
 /* Returns the element's kind, as in gst-launch-1.0; "" where it has none. */
 const char *element_kind (gpointer element);
 void element_add_probe (GstElement *element, const char *pad, GstPadProbeType type, GstPadProbeCallback probe,

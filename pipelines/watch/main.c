@@ -10,6 +10,7 @@
 #include "gpu.h"
 #include "look.h"
 #include "mqtt.h"
+#include "page.h"
 #include "parts.h"
 #include "secrets.h"
 #include "status.h"
@@ -154,6 +155,20 @@ finish (int status)
   _exit (status);
 }
 
+static void G_GNUC_NORETURN
+print_link (const Config *config)
+{
+  g_autoptr (GString) wrong = g_string_new (NULL);
+  g_autofree char *link = page_link (config, wrong);
+
+  if (!link) {
+    complain ("%s", wrong->str);
+    finish (2);
+  }
+  printf ("%s\n", link);
+  finish (0);
+}
+
 static void
 run (Config *config)
 {
@@ -166,7 +181,7 @@ run (Config *config)
   if (note->len)
     complain ("%s", note->str);
   if (!secrets_load (config->secrets, wrong) || (config->metrics.on && !metrics_start (&watch, config, wrong)) ||
-      !clients_start (&watch, config, wrong)) {
+      (config->page.on && !page_start (&watch, config, wrong)) || !clients_start (&watch, config, wrong)) {
     complain ("%s", wrong->str);
     clients_stop ();
     finish (2);
@@ -182,6 +197,7 @@ run (Config *config)
   start_watchdog ();
   g_main_loop_run (watch.loop);
   metrics_stop ();
+  page_stop ();
   clients_stop ();
   event_post (NULL, "stopped", "clean", bool_node (watch.clean), NULL);
   mqtt_stop ();
@@ -208,9 +224,11 @@ make_network_classes (void)
 int
 main (int argc, char **argv)
 {
-  gboolean only_check = FALSE;
+  gboolean only_check = FALSE, only_link = FALSE;
   const GOptionEntry entries[] = {
     { "check", 0, 0, G_OPTION_ARG_NONE, &only_check, "check FILE and end: 0 where it is right, 2 where it is not",
+        NULL },
+    { "page-link", 0, 0, G_OPTION_ARG_NONE, &only_link, "print the address that opens the page of FILE, and end",
         NULL },
     { NULL, 0, 0, 0, NULL, NULL, NULL },
   };
@@ -244,5 +262,7 @@ main (int argc, char **argv)
     say ("%s: %u camera%s, nothing wrong", argv[1], config->cameras->len, config->cameras->len == 1 ? "" : "s");
     finish (0);
   }
+  if (only_link)
+    print_link (config);
   run (config);
 }

@@ -341,8 +341,8 @@ check_value (GParamSpec *spec, const char *text, GValue *value, GString *wrong)
   return wrong->len == 0;
 }
 
-static gboolean
-check_changeable (GParamSpec *spec, GString *wrong)
+gboolean
+overrides_check_changeable (GParamSpec *spec, GString *wrong)
 {
   guint flags = (guint) spec->flags;
 
@@ -405,7 +405,7 @@ overrides_set (Overrides *overrides, GList *elements, GstBus *bus, const char *t
   gboolean ok;
   int index;
 
-  if (!(spec = find_target (elements, target, &index, wrong)) || !check_changeable (spec, wrong))
+  if (!(spec = find_target (elements, target, &index, wrong)) || !overrides_check_changeable (spec, wrong))
     return FALSE;
   ok = check_value (spec, value, &read, wrong) &&
       try_value (g_list_nth_data (elements, (guint) index), bus, spec, &read, wrong);

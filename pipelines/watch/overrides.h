@@ -21,6 +21,8 @@ void overrides_free (Overrides *overrides);
 gboolean overrides_set (Overrides *overrides, GList *elements, GstBus *bus, const char *target, const char *value,
     gboolean *was_refused, GString *wrong);
 JsonNode *overrides_get (GList *elements, const char *target, GString *wrong);
+/* Returns whether the property can be set while frames come, or FALSE with why not. */
+gboolean overrides_check_changeable (GParamSpec *spec, GString *wrong);
 /* Sets `enabled` of all elements that have it. */
 void overrides_enable (Overrides *overrides, GList *elements, gboolean on, GString *wrong);
 

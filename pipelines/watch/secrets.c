@@ -108,6 +108,14 @@ secrets_load (const char *path, GString *wrong)
   return TRUE;
 }
 
+void
+secrets_add (const char *secret)
+{
+  g_mutex_lock (&lock);
+  hide (secret);
+  g_mutex_unlock (&lock);
+}
+
 /* Returns CF_WATCH_WHAT_NAME, where NAME is in capitals with _ for what no name of a variable has. */
 static const char *
 from_environment (const char *what, const char *name)

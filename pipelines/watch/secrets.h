@@ -14,6 +14,8 @@ gboolean secrets_load (const char *path, GString *wrong);
 /* Return what belongs to a camera, or to "mqtt"; NULL: nothing. Free it. */
 char *secrets_user (const char *name);
 char *secrets_password (const char *name);
+/* Has secrets_hide () hide one more. */
+void secrets_add (const char *secret);
 /* Returns the text as valid UTF-8 without control characters, with *** in place of every password. Any thread. Free
  * it. */
 char *secrets_hide (const char *text);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * snapshot.c: writes a frame of a camera as a picture. The streaming thread only takes a reference; a thread of the
- * pool converts the frame and writes the file, first under another name, so that no reader finds half a picture. */
+ * snapshot.c: makes a frame of a camera a picture. The streaming thread only takes a reference; a thread of the pool
+ * converts the frame. A file is first written under another name, so that no reader finds half a picture. */
 #define _GNU_SOURCE /* renameat2 */
 #include "snapshot.h"
 
@@ -16,16 +16,28 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#define WITHIN 5000                 /* ms for a frame to come, and as many for it to be written */
-#define WAITING "cf-watch-snapshot" /* set on a pad while a snapshot waits for a frame */
+#define WITHIN 5000 /* ms for a frame to come, and as many for it to be written */
+#define CONVERTS_WITHIN (5 * GST_SECOND)
+#define WAITING "cf-watch-snapshot" /* set on a pad while a snapshot for a file waits for a frame */
+/* Set on a pad while a picture in memory is being made. */
+#define SHOWN "cf-watch-picture"
+#define SHOWN_SMALL "cf-watch-small-picture"
+
+typedef struct {
+  SnapshotPicture done;
+  gpointer from;
+} Asker;
 
 /* The main thread and the probe have a reference each. */
 typedef struct {
   gatomicrefcount count;
-  char *camera, *file;
+  char *camera, *file; /* file NULL: it stays in memory */
   gboolean overwrite;
   SnapshotAnswer answer; /* NULL: it was answered */
   gpointer from;
+  GArray *askers, *later; /* of Asker; in memory; `later`: they came after the frame, and get another one */
+  guint width_wanted;     /* in memory; 0: that of the frame */
+  GBytes *picture;        /* in memory; NULL: `error` */
   GstPad *pad;
   gulong probe;
   guint timer;
@@ -35,7 +47,7 @@ typedef struct {
   /* Of the thread that has the frame. */
   GstSample *sample;
   char *error;
-  int width, height;
+  int width, height, par_n, par_d;
 } Snapshot;
 
 static void
@@ -46,6 +58,9 @@ snapshot_unref (gpointer data)
   if (!g_atomic_ref_count_dec (&snapshot->count))
     return;
   gst_object_unref (snapshot->pad);
+  g_clear_pointer (&snapshot->askers, g_array_unref);
+  g_clear_pointer (&snapshot->later, g_array_unref);
+  g_clear_pointer (&snapshot->picture, g_bytes_unref);
   g_free (snapshot->camera);
   g_free (snapshot->file);
   g_free (snapshot->error);
@@ -123,30 +138,57 @@ in_system_memory (GstSample *sample)
   return copy;
 }
 
+/* Returns the frame as RGB, because jpegenc takes the levels of video, 16 to 235, for those of JPEG, 0 to 255. Of a
+ * small picture, it has fewer pixels, which are square. Takes the frame; NULL: that is not possible. */
+static GstSample *
+prepare (const Snapshot *snapshot, GstSample *frame, GError **error)
+{
+  g_autoptr (GstCaps) caps = gst_caps_from_string ("video/x-raw, format = RGB");
+  const double shape = (double) snapshot->height * snapshot->par_d / ((double) snapshot->width * snapshot->par_n);
+  GstSample *prepared;
+
+  if (snapshot->width_wanted && snapshot->width_wanted < (guint) snapshot->width)
+    gst_caps_set_simple (caps, "width", G_TYPE_INT, snapshot->width_wanted, "height", G_TYPE_INT,
+        (int) CLAMP (snapshot->width_wanted * shape + 0.5, 1, 16384), "pixel-aspect-ratio", GST_TYPE_FRACTION, 1, 1,
+        NULL);
+  prepared = gst_video_convert_sample (frame, caps, CONVERTS_WITHIN, error);
+  gst_sample_unref (frame);
+  return prepared;
+}
+
+static gboolean report_picture (gpointer data);
+
 static void
 write_in_thread (gpointer data)
 {
   Snapshot *snapshot = data;
-  g_autoptr (GstCaps)
-      caps = gst_caps_new_empty_simple (g_str_has_suffix (snapshot->file, ".png") ? "image/png" : "image/jpeg");
+  const gboolean png = snapshot->file && g_str_has_suffix (snapshot->file, ".png");
+  g_autoptr (GstCaps) caps = gst_caps_new_empty_simple (png ? "image/png" : "image/jpeg");
   g_autoptr (GError) error = NULL;
-  GstSample *frame = in_system_memory (snapshot->sample);
-  GstSample *picture = gst_video_convert_sample (frame, caps, 10 * GST_SECOND, &error);
+  GstSample *frame = in_system_memory (snapshot->sample), *picture = NULL;
   GstMapInfo map;
 
+  if (!png)
+    frame = prepare (snapshot, frame, &error);
+  if (frame)
+    picture = gst_video_convert_sample (frame, caps, CONVERTS_WITHIN, &error);
   if (!picture)
     snapshot->error = g_strdup_printf ("the frame cannot be made a picture: %s", error ? error->message : "no encoder");
   else if (!gst_buffer_map (gst_sample_get_buffer (picture), &map, GST_MAP_READ))
     snapshot->error = g_strdup ("the picture cannot be read");
   else {
-    snapshot->error = write_file (snapshot->file, snapshot->overwrite, map.data, map.size);
+    if (snapshot->file)
+      snapshot->error = write_file (snapshot->file, snapshot->overwrite, map.data, map.size);
+    else
+      snapshot->picture = g_bytes_new (map.data, map.size);
     gst_buffer_unmap (gst_sample_get_buffer (picture), &map);
   }
   if (picture)
     gst_sample_unref (picture);
-  gst_sample_unref (frame);
+  if (frame)
+    gst_sample_unref (frame);
   gst_sample_unref (snapshot->sample); /* the pool of the filter gets its buffer back */
-  in_main (report, snapshot);
+  in_main (snapshot->file ? report : report_picture, snapshot);
 }
 
 /* Takes the frame. Called from a streaming thread. */
@@ -159,11 +201,14 @@ on_frame (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 
   if (atomic_exchange (&snapshot->taken, 1))
     return GST_PAD_PROBE_REMOVE;
-  g_object_set_data (G_OBJECT (pad), WAITING, NULL);
+  if (snapshot->file)
+    g_object_set_data (G_OBJECT (pad), WAITING, NULL);
   caps = gst_pad_get_current_caps (pad);
   if (caps && gst_video_info_from_caps (&video, caps)) {
     snapshot->width = GST_VIDEO_INFO_WIDTH (&video);
     snapshot->height = GST_VIDEO_INFO_HEIGHT (&video);
+    snapshot->par_n = GST_VIDEO_INFO_PAR_N (&video);
+    snapshot->par_d = GST_VIDEO_INFO_PAR_D (&video);
   }
   snapshot->sample = gst_sample_new (GST_PAD_PROBE_INFO_BUFFER (info), caps, NULL, NULL);
   in_pool (write_in_thread, snapshot);
@@ -194,6 +239,17 @@ on_late (gpointer data)
   return G_SOURCE_REMOVE;
 }
 
+/* Begins to wait for a frame; `late` is called after WITHIN. */
+static void
+begin (Snapshot *snapshot, GstPad *pad, GSourceFunc late)
+{
+  g_atomic_ref_count_init (&snapshot->count);
+  g_atomic_ref_count_inc (&snapshot->count);
+  snapshot->timer = g_timeout_add (WITHIN, late, snapshot);
+  snapshot->pad = gst_object_ref (pad);
+  snapshot->probe = gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, on_frame, snapshot, snapshot_unref);
+}
+
 JsonObject *
 snapshot_take (GstElement *filter, const char *camera, const char *file, gboolean overwrite, SnapshotAnswer answer,
     gpointer from)
@@ -204,16 +260,110 @@ snapshot_take (GstElement *filter, const char *camera, const char *file, gboolea
   if (g_object_get_data (G_OBJECT (pad), WAITING))
     return error_of ("a snapshot of this camera is being taken");
   snapshot = g_new0 (Snapshot, 1);
-  g_atomic_ref_count_init (&snapshot->count);
-  g_atomic_ref_count_inc (&snapshot->count);
   snapshot->camera = g_strdup (camera);
   snapshot->file = g_strdup (file);
   snapshot->overwrite = overwrite;
   snapshot->answer = answer;
   snapshot->from = from;
-  snapshot->timer = g_timeout_add (WITHIN, on_late, snapshot);
-  snapshot->pad = g_steal_pointer (&pad);
-  g_object_set_data (G_OBJECT (snapshot->pad), WAITING, snapshot);
-  snapshot->probe = gst_pad_add_probe (snapshot->pad, GST_PAD_PROBE_TYPE_BUFFER, on_frame, snapshot, snapshot_unref);
+  g_object_set_data (G_OBJECT (pad), WAITING, snapshot);
+  begin (snapshot, pad, on_late);
   return NULL;
+}
+
+/* ---- in memory ----------------------------------------------------------- */
+
+static void show (GstPad *pad, gboolean small, GArray *askers);
+
+static void
+answer_all (GArray *askers, GBytes *picture, const char *wrong)
+{
+  for (guint i = 0; i < askers->len; i++) {
+    const Asker asker = g_array_index (askers, Asker, i);
+
+    asker.done (asker.from, picture, wrong);
+  }
+  g_array_set_size (askers, 0);
+}
+
+/* Gives all who asked the picture, or what is wrong. Those that came after its frame get the next one. */
+static gboolean
+report_picture (gpointer data)
+{
+  Snapshot *snapshot = data;
+  const gboolean small = snapshot->width_wanted > 0;
+
+  g_clear_handle_id (&snapshot->timer, g_source_remove);
+  g_object_set_data (G_OBJECT (snapshot->pad), small ? SHOWN_SMALL : SHOWN, NULL);
+  answer_all (snapshot->askers, snapshot->picture, snapshot->error);
+  if (snapshot->later->len)
+    show (snapshot->pad, small, g_steal_pointer (&snapshot->later));
+  snapshot_unref (snapshot);
+  return G_SOURCE_REMOVE;
+}
+
+/* Ends the wait for a frame, unless one has come: its picture is being made. */
+static void
+give_up (Snapshot *snapshot, const char *wrong)
+{
+  if (atomic_exchange (&snapshot->taken, 1))
+    return;
+  gst_pad_remove_probe (snapshot->pad, snapshot->probe);
+  snapshot->error = g_strdup (wrong);
+  report_picture (snapshot);
+}
+
+static gboolean
+on_no_frame (gpointer data)
+{
+  Snapshot *snapshot = data;
+
+  snapshot->timer = 0;
+  give_up (snapshot, "no frame came in time");
+  return G_SOURCE_REMOVE;
+}
+
+void
+snapshot_stop (GstElement *filter)
+{
+  static const char *const keys[] = { SHOWN, SHOWN_SMALL }, gone[] = "the camera is not up any more";
+  g_autoptr (GstPad) pad = gst_element_get_static_pad (filter, "src");
+
+  for (guint i = 0; i < G_N_ELEMENTS (keys); i++) {
+    Snapshot *snapshot = g_object_get_data (G_OBJECT (pad), keys[i]);
+
+    if (!snapshot)
+      continue;
+    answer_all (snapshot->later, NULL, gone);
+    give_up (snapshot, gone);
+  }
+}
+
+/* Begins to make a picture for those that ask, an array that it takes. */
+static void
+show (GstPad *pad, gboolean small, GArray *askers)
+{
+  Snapshot *snapshot = g_new0 (Snapshot, 1);
+
+  snapshot->askers = askers;
+  snapshot->later = g_array_new (FALSE, FALSE, sizeof (Asker));
+  snapshot->width_wanted = small ? SNAPSHOT_SMALL : 0;
+  g_object_set_data (G_OBJECT (pad), small ? SHOWN_SMALL : SHOWN, snapshot);
+  begin (snapshot, pad, on_no_frame);
+}
+
+void
+snapshot_show (GstElement *filter, gboolean small, SnapshotPicture done, gpointer from)
+{
+  g_autoptr (GstPad) pad = gst_element_get_static_pad (filter, "src");
+  Snapshot *other = g_object_get_data (G_OBJECT (pad), small ? SHOWN_SMALL : SHOWN);
+  const Asker asker = { done, from };
+
+  if (other) {
+    g_array_append_val (atomic_load (&other->taken) ? other->later : other->askers, asker);
+  } else {
+    GArray *askers = g_array_new (FALSE, FALSE, sizeof (Asker));
+
+    g_array_append_val (askers, asker);
+    show (pad, small, askers);
+  }
 }

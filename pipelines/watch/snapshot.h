@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * snapshot.h: writes a frame of a camera as a picture. */
+ * snapshot.h: makes a frame of a camera a picture, in a file or in memory. */
 #ifndef PIPELINES_WATCH_SNAPSHOT_H
 #define PIPELINES_WATCH_SNAPSHOT_H
 
@@ -14,5 +14,17 @@ typedef void (*SnapshotAnswer) (gpointer from, JsonObject *answer);
  * Returns an error, or NULL: `answer` is called within 10 s, whatever the camera and the disk do. Main thread. */
 JsonObject *snapshot_take (GstElement *filter, const char *camera, const char *file, gboolean overwrite,
     SnapshotAnswer answer, gpointer from);
+
+/* Takes the picture, a JPEG, or NULL with what is wrong, once. Called in the main thread. */
+typedef void (*SnapshotPicture) (gpointer from, GBytes *picture, const char *wrong);
+
+#define SNAPSHOT_SMALL 320 /* the width of a small picture, unless the frame is narrower */
+
+/* Makes the next frame that leaves the filter a JPEG in memory. Whoever asks before that frame has come gets the same
+ * picture, so that a camera has one large and one small picture under way at most, whatever number asks. `done` is
+ * called later, within 15 s or so. Main thread. */
+void snapshot_show (GstElement *filter, gboolean small, SnapshotPicture done, gpointer from);
+/* Tells those that ask for a picture in memory that the filter is being stopped, so that they need not wait. */
+void snapshot_stop (GstElement *filter);
 
 #endif

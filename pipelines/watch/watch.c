@@ -52,7 +52,8 @@ watch_start (Watch *watch, Config *config)
   watch->begun = g_get_monotonic_time ();
   event_post (NULL, "ready", "cameras", int_node (config->cameras->len), "pid", int_node (getpid ()), "gpus",
       int_node (gpu_count ()), "socket", watch->socket ? text_node (watch->socket) : NULL, "metrics_port",
-      watch->metrics_port ? int_node (watch->metrics_port) : NULL, NULL);
+      watch->metrics_port ? int_node (watch->metrics_port) : NULL, "page_port",
+      watch->page_port ? int_node (watch->page_port) : NULL, NULL);
   for (guint i = 0; i < config->cameras->len; i++)
     add_camera (watch, config->cameras->pdata[i], FALSE);
 }
@@ -176,7 +177,7 @@ watch_reload (Watch *watch, GString *wrong)
     add_camera (watch, settings, FALSE);
   }
   if (strcmp (config->process, watch->config->process))
-    json_array_add_string_element (lists[RESTART], "control, mqtt or metrics");
+    json_array_add_string_element (lists[RESTART], "control, mqtt, metrics or page");
   /* What only a restart takes up is compared with what the process started with. */
   g_free (config->process);
   config->process = g_strdup (watch->config->process);

@@ -15,6 +15,7 @@ typedef struct {
   gint64 begun;       /* monotonic µs */
   const char *socket; /* its path; NULL: none */
   guint metrics_port; /* 0: none */
+  guint page_port;    /* 0: none */
   gboolean ending, clean;
   gint64 end_by; /* monotonic µs */
 } Watch;

@@ -285,7 +285,7 @@ def lines(folder):
         for size in range(200):
             watch.send(f'set door 0.kernel-size {size % 7 * 2 + 1}\nget door 0.kernel-size')
         for size in range(200):
-            expect(watch.answer() == {'ok': True}, 'set')
+            expect(watch.answer() == {'ok': True, 'value': size % 7 * 2 + 1}, 'set')
             expect(watch.answer()['value'] == size % 7 * 2 + 1, 'get is answered before set')
         watch.process.stdin.close()  # the program goes on
         watch.kill()

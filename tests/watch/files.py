@@ -37,6 +37,9 @@ def settings(folder):
         ({'cameras': {'a': {**CAMERA, 'record': {'folder': '/x', 'quality': 52}}}}, 'record.quality'),
         ({'cameras': {}, 'mqtt': {'host': 'h', 'topic': 'a/#'}}, 'topic'), ({'cameras': {}, 'mqtt': {}}, 'host'),
         ({'cameras': {}, 'defaults': {'latency': -1}}, 'defaults.latency'), ({'cameras': {}, 'control': 7}, 'object'),
+        ({'cameras': {}, 'page': {}}, 'page.port'), ({'cameras': {}, 'page': {'port': 70000}}, '0 to 65535'),
+        ({'cameras': {}, 'page': {'port': 1, 'address': '0.0.0.0'}}, 'ssh -L 1:127.0.0.1:1 HOST'),
+        ({'cameras': {}, 'page': {'port': 1, 'address': '::1'}}, 'this machine only'),
     ]
     for config, what in wrong:
         refuse(folder, config, what)
@@ -180,7 +183,7 @@ def recordings(folder):
         expect('trigger' in started['door']['note'], started)
         expect(all('note' not in started[name] for name in ('always', 'yard')), started)
         watch.end()
-    env = plugins_but(folder, 'videoparsersbad', 'videocrop')
+    env = plugins_but(folder, 'videoparsersbad', 'videocrop', 'jpeg')
     status, _, errors = run('--check', path, env=env)
     for what in ('"h264parse", which is in gstreamer1.0-plugins-bad',
                  '"videocrop", which is in gstreamer1.0-plugins-good'):
@@ -190,6 +193,11 @@ def recordings(folder):
         expect('"h264parse", which is in gstreamer1.0-plugins-bad' in failed['reason'], failed)
         watch.wait('started', 'always', after={'seq': 0})
         watch.end()
+        watch.write({'cameras': {}, 'page': {'port': 8080}})
+    expect(run('--check', path)[0] == 0, 'a page')
+    status, _, errors = run('--check', path, env=env)
+    expect(status == 2 and 'page: no picture can be shown: this GStreamer has no element "jpegenc", which is in '
+           'gstreamer1.0-plugins-good' in errors, errors)
 
 
 def right(folder):

@@ -9,6 +9,7 @@ import os
 import socket
 import sys
 import time
+import urllib.error
 import urllib.request
 
 import harness
@@ -29,7 +30,7 @@ class Counted(Watch):
         self.door = os.path.join(folder, 'heap')
         # A count that is exact: no slices of GLib, no cache of each thread.
         super().__init__(config, folder, env={'LD_PRELOAD': os.path.abspath(HEAP), 'CF_HEAP': self.door,
-                                              'G_SLICE': 'always-malloc',
+                                              'XDG_STATE_HOME': folder, 'G_SLICE': 'always-malloc',
                                               'GLIBC_TUNABLES': 'glibc.malloc.tcache_count=0'})
         self.ready = self.wait('ready')
 
@@ -168,5 +169,41 @@ def clients(folder):
         watch.end()
 
 
+def pages(folder):
+    """What the page asks, right and wrong, and pictures in memory."""
+    with counted({'cameras': {'up': CAMERA}, 'page': {'port': 0}}, folder) as watch:
+        port = watch.ready.get('page_port')
+        if not port:
+            raise Skip('built without libsoup')
+        watch.wait('started', 'up')
+        with open(os.path.join(folder, 'cf-watch', 'page-token'), encoding='ascii') as file:
+            token = file.read()
+
+        def ask(path, value=None, status=200):
+            request = urllib.request.Request(
+                f'http://127.0.0.1:{port}/{path}', None if value is None else json.dumps({'value': value}).encode(),
+                {'Authorization': 'Bearer ' + token, 'Content-Type': 'application/json'},
+                method='GET' if value is None else 'PUT')
+            try:
+                with urllib.request.urlopen(request, timeout=harness.SECONDS) as answer:
+                    expect(status == 200 and answer.read(), path)
+            except urllib.error.HTTPError as error:
+                expect(error.code == status and error.read(), (path, error))
+
+        def visit(_):
+            for path in ('', 'page.js', 'api/v1/status', 'api/v1/cameras/up/elements'):
+                ask(path)
+            ask('api/v1/cameras/up/elements/m/kernel-size', 3)
+            ask('api/v1/cameras/up/elements/m/kernel-size', 4, 422)
+            ask('api/v1/cameras/up/elements/m/nothing', 4, 404)
+            ask('api/v1/cameras/up/elements/m/enabled', [], 400)
+            ask('nothing', status=404)
+
+        watch.does_not_grow('the page', visit)
+        watch.does_not_grow('pictures', lambda _: ask('api/v1/cameras/up/snapshot.jpg'), many=100)
+        watch.does_not_grow('small pictures', lambda _: ask('api/v1/cameras/up/snapshot.jpg?width=320'), many=100)
+        watch.end()
+
+
 if __name__ == '__main__':
-    sys.exit(main(restarts, recordings, commands, clients))
+    sys.exit(main(restarts, recordings, commands, clients, pages))

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
+ *
+ * properties.h: the properties of a filter's elements, for programs and pages that offer them. */
+#ifndef PIPELINES_WATCH_PROPERTIES_H
+#define PIPELINES_WATCH_PROPERTIES_H
+
+#include "json.h"
+
+/* Returns the elements, each with its properties that can be set: their types, ranges, defaults and values, and what
+ * the element itself says about them. */
+JsonArray *properties_json (GList *elements);
+
+#endif

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
+ *
+ * token.c: the secret that opens the page. */
+#include "token.h"
+
+#include "secrets.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define BYTES 32 /* two digits each */
+
+/* Returns the file's name, in the folder of the systemd unit, or in the user's own for such files. Free it. */
+static char *
+file_name (gboolean make)
+{
+  const char *state = g_getenv ("STATE_DIRECTORY"); /* the first of several */
+  g_autofree char *folder = state ? g_strndup (state, strcspn (state, ":"))
+                                  : g_build_filename (g_get_user_state_dir (), "cf-watch", NULL);
+
+  if (!state && make)
+    g_mkdir_with_parents (folder, 0700); /* where that fails, the file cannot be made, which is reported */
+  return g_build_filename (folder, "page-token", NULL);
+}
+
+/* Makes the file unless it is there: two processes of a user have the same token. Returns what errno was, 0: done. */
+static int
+make_file (const char *path)
+{
+  g_autofree char *part = g_strconcat (path, ".XXXXXX", NULL);
+  guint8 bytes[BYTES];
+  GString *text = g_string_new (NULL);
+  int file = g_mkstemp_full (part, O_WRONLY | O_CLOEXEC, 0600), wrong = file < 0 ? errno : 0;
+
+  if (!wrong && getrandom (bytes, sizeof bytes, 0) != sizeof bytes)
+    wrong = EIO;
+  for (guint i = 0; !wrong && i < sizeof bytes; i++)
+    g_string_append_printf (text, "%02x", bytes[i]);
+  if (!wrong && write (file, text->str, text->len) != (gssize) text->len)
+    wrong = EIO;
+  if (file >= 0 && close (file) && !wrong)
+    wrong = errno;
+  if (!wrong && link (part, path) && errno != EEXIST)
+    wrong = errno;
+  if (file >= 0)
+    unlink (part);
+  g_string_free (text, TRUE);
+  return wrong;
+}
+
+/* Returns the file's text; NULL with what is wrong, in which none of it is repeated. */
+static char *
+read_file (const char *path, GString *wrong)
+{
+  char text[2 * BYTES + 2] = "";
+  int file = open (path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  struct stat info;
+  gssize n = 0;
+
+  if (file < 0 && errno == ENOENT)
+    g_string_append_printf (wrong, "%s: there is no such file; cf-watch makes it when it starts with \"page\"", path);
+  else if (file < 0 || fstat (file, &info) || (n = read (file, text, sizeof text - 1)) < 0)
+    g_string_append_printf (wrong, "%s: %s", path, g_strerror (errno));
+  else if (!S_ISREG (info.st_mode) || info.st_mode & (S_IRWXG | S_IRWXO))
+    g_string_append_printf (wrong, "%s: others may read or write it (mode %04o): remove it, and a new one is made",
+        path, (guint) info.st_mode & 07777);
+  else if (strlen (g_strchomp (text)) != 2 * BYTES || strspn (text, "0123456789abcdef") != 2 * BYTES)
+    g_string_append_printf (wrong, "%s: it has to be %d hexadecimal digits: remove it, and a new one is made", path,
+        2 * BYTES);
+  if (file >= 0)
+    close (file);
+  return wrong->len ? NULL : g_strdup (text);
+}
+
+char *
+token_load (gboolean make, GString *wrong)
+{
+  g_autofree char *path = file_name (make);
+  const int error = make && access (path, F_OK) ? make_file (path) : 0;
+  char *token = NULL;
+
+  if (error)
+    g_string_append_printf (wrong, "%s: %s", path, g_strerror (error));
+  else
+    token = read_file (path, wrong);
+  if (token)
+    secrets_add (token);
+  return token;
+}

@@ -1,0 +1,514 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Copyright (C) 2026 the gst-cuda-filters authors
+"""cf-watch: the page: who may ask, what each address answers, that nothing unfiltered leaves, clients that misbehave,
+and, where there is Chromium, the page itself. CF_WATCH_PICTURES=N has so many pictures looked at. See harness.py."""
+import contextlib
+import http.client
+import json
+import os
+import random
+import select
+import socket
+import stat
+import subprocess
+import sys
+import threading
+import time
+
+from harness import SECONDS, Skip, Watch, expect, free_port, main, need, run
+from webdriver import Browser
+
+PICTURES = int(os.environ.get('CF_WATCH_PICTURES', '20'))  # of each part of hidden ()
+SMALL = {'width': 64, 'height': 48, 'rate': 10}
+HIDE = 'cudaconvolve name=hide preset=fill fill-color=0xff000000 roi=0.25,0.25,0.5,0.5'
+JSON = {'Content-Type': 'application/json'}
+
+
+class Page(Watch):
+    """A running cf-watch with a page."""
+
+    def __init__(self, cameras, folder, **more):
+        self.state = os.path.join(folder, 'state')
+        super().__init__({'cameras': cameras, 'page': {'port': 0}, **more}, folder, {'XDG_STATE_HOME': self.state})
+        self.ready = self.wait('ready')
+        if 'page_port' not in self.ready:
+            raise Skip('built without libsoup')
+        self.port = self.ready['page_port']
+        with open(os.path.join(self.state, 'cf-watch', 'page-token'), encoding='ascii') as file:
+            self.token = file.read()
+        self.link = f'http://127.0.0.1:{self.port}/?token={self.token}'
+
+    def fetch(self, method, path, body=None, headers=None):
+        """Returns the status, the headers and the body of an answer. Logs in unless the headers do."""
+        connection = http.client.HTTPConnection('127.0.0.1', self.port, timeout=SECONDS)
+        login = {'Authorization': 'Bearer ' + self.token}
+        try:
+            connection.request(method, path, body, {**login, **({} if body is None else JSON), **(headers or {})})
+            answer = connection.getresponse()
+            return answer.status, dict(answer.getheaders()), answer.read()
+        finally:
+            connection.close()
+
+    def api(self, method, path, value=None, status=200):
+        """Returns the object that the address answers, with this status."""
+        body = None if method == 'GET' else json.dumps({} if value is None else {'value': value})
+        got, headers, text = self.fetch(method, '/api/v1/' + path, body)
+        answer = json.loads(text)
+        expect(got == status and answer['ok'] == (status == 200) == ('error' not in answer), (method, path, got, text))
+        expect(headers['Content-Type'] == 'application/json' and 'code' not in answer, (headers, answer))
+        return answer
+
+    def picture(self, camera='door', query='', status=200):
+        got, headers, body = self.fetch('GET', f'/api/v1/cameras/{camera}/snapshot.jpg{query}')
+        expect(got == status, (got, body[:200]))
+        expect(got != 200 or headers['Content-Type'] == 'image/jpeg' and headers['Cache-Control'] == 'no-store' and
+               body[:2] == b'\xff\xd8', headers)
+        return body
+
+
+def door(**settings):
+    return {'door': {'source': 'test:ball', **SMALL, 'filter': HIDE, **settings}}
+
+
+def checks(folder):
+    """Who may ask: by the name of this machine, from its own page or none, in JSON, with the token."""
+    with Page(door(), folder) as page:
+        page.wait('started', 'door')
+        own, path = f'127.0.0.1:{page.port}', '/api/v1/cameras/door/elements/hide/roi'
+        cookie = {'Authorization': '', 'Cookie': f'a=b; cf-watch-{page.port}={page.token}; c'}
+        body = json.dumps({'value': '0,0,1,1'})
+        for status, method, at, text, headers in (
+                (200, 'GET', '/', None, {}), (200, 'HEAD', '/page.js', None, {}),
+                (200, 'GET', '/', None, {'Host': 'localhost'}), (200, 'GET', '/', None, {'Host': 'LOCALHOST:9'}),
+                (200, 'GET', '/', None, cookie), (200, 'PUT', path, body, cookie),
+                (200, 'PUT', path, body, {'Origin': 'http://' + own}),
+                (200, 'PUT', path, body, {'Content-Type': 'application/json; charset=utf-8'}),
+                *((421, 'GET', '/', None, {'Host': host}) for host in (
+                    'evil.example', f'evil.example:{page.port}', '127.0.0.1.evil.example', '127.0.0.1:80@evil.example',
+                    'localhost:', '127.0.0.2', '[::1]', '')),
+                (421, 'GET', '/', None, {'Host': 'evil.example', 'Authorization': ''}),
+                *((403, 'PUT', path, body, {'Origin': origin}) for origin in (
+                    'http://evil.example', 'null', f'https://{own}', f'http://{own}.evil.example', 'http://127.0.0.1',
+                    'http://localhost:1', '')),
+                (403, 'GET', '/', None, {'Origin': 'http://evil.example'}),
+                *((415, 'PUT', path, body, {'Content-Type': kind}) for kind in (
+                    'text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', '')),
+                (415, 'POST', '/api/v1/cameras/door/trigger', None, {}),
+                *((401, method, at, body if method == 'PUT' else None, {'Authorization': login})
+                  for method, at in (('GET', '/'), ('GET', '/page.js'), ('GET', '/api/v1/status'), ('PUT', path),
+                                     ('GET', '/api/v1/cameras/door/snapshot.jpg'), ('GET', '/nothing'),
+                                     ('GET', '/?token=' + '0' * 64), ('GET', '/page.js?token=' + page.token))
+                  for login in ('', 'Bearer ' + page.token[:-1], 'Bearer ' + page.token + '0', 'Basic ' + page.token,
+                                'Bearer ')),
+                (401, 'GET', '/', None, {'Authorization': '', 'Cookie': f'cf-watch-{page.port}='}),
+                (401, 'GET', '/', None, {'Authorization': '', 'Cookie': f'cf-watch-1={page.token}'}),
+                (413, 'PUT', path, '"' + 'a' * (64 << 10), {}), (401, 'PUT', path, 'a' * 70000, {'Authorization': ''}),
+                (404, 'GET', '/nothing', None, {}),
+                (405, 'POST', '/', '{}', {}), (405, 'DELETE', path, '{}', {})):
+            got, answer_headers, answer = page.fetch(method, at, text, headers)
+            expect(got == status, (method, at, headers, got, answer[:200]))
+            expect("default-src 'none'" in answer_headers['Content-Security-Policy'] and
+                   answer_headers['Connection'] == 'close', answer_headers)
+        for host in (b'', b'Host: localhost:80a\r\n', b'Host: evil.example\r\nHost: localhost\r\n'):
+            with socket.create_connection(('127.0.0.1', page.port), timeout=SECONDS) as client:
+                client.sendall(b'GET / HTTP/1.1\r\n' + host + b'\r\n')
+                expect(client.makefile('rb').readline().split()[1] in (b'400', b'401', b'421'), host)
+        # What has no length: counted as it comes.
+        expect(page.fetch('PUT', path, iter([b'a' * 9000] * 9))[0] == 413, 'a body without a length')
+        # The link is traded for a cookie.
+        status, headers, _ = page.fetch('GET', '/?token=' + page.token, headers={'Authorization': ''})
+        made = headers['Set-Cookie'].split('; ')
+        expect(status == 303 and headers['Location'] == '/' and made[0] == f'cf-watch-{page.port}={page.token}' and
+               {'HttpOnly', 'SameSite=Strict', 'Path=/'} <= set(made), headers)
+        page.end()
+
+
+def routes(folder):
+    """Each address: what it answers, what it refuses, and the event that says who has changed something."""
+    cameras = {**door(record={'folder': os.path.join(folder, 'records'), 'when': 'off'}),
+               'away': {'source': 'no such file'}, 'plain': {'source': 'test', **SMALL}}
+    with Page(cameras, folder) as page:
+        page.wait('started', 'door')
+        status = page.api('GET', 'status')
+        expect(list(status['status']['cameras']) == list(cameras), status)
+        expect(page.api('GET', 'cameras')['cameras'] == list(cameras), 'cameras')
+        expect(list(page.api('GET', 'cameras/door')['status']['cameras']) == ['door'], 'one')
+        element, = page.api('GET', 'cameras/door/elements')['elements']
+        expect((element['index'], element['kind'], element['name']) == (0, 'cudaconvolve', 'hide'), element)
+        properties = {one['name']: one for one in element['properties']}
+        size, preset = properties['kernel-size'], properties['preset']
+        expect((size['type'], size['min'], size['default'], size['live']) == ('integer', 0, 0, True) and
+               size['max'] > 60 and size['blurb'], size)
+        expect(preset['value'] == 'fill' and {'fill', 'mosaic'} <= {one['value'] for one in preset['values']}, preset)
+        expect(all(one['blurb'] for one in preset['values']), preset)
+        expect(not properties['backend']['live'] and 'name' not in properties and 'stats' not in properties, 'live')
+        expect(page.api('GET', 'cameras/away/elements')['elements'][0]['kind'] == 'identity', 'without a filter')
+        expect(page.api('GET', 'cameras/door/elements/0/roi')['value'] == '0.25,0.25,0.5,0.5', 'get')
+        for key, value, now in (('0/roi', '0,0,0.5,0.5', '0,0,0.5,0.5'), ('hide/enabled', False, False),
+                                ('hide/enabled', 'true', True), ('0/kernel-size', 5, 5), ('0/sigma', 1.5, 1.5),
+                                ('cudaconvolve/preset', 'mosaic', 'mosaic')):
+            expect(page.api('PUT', f'cameras/door/elements/{key}', value)['value'] == now, key)
+            event = page.wait('command', 'door', command='set', by='page')
+            expect(event['arguments'].startswith(key.replace('/', '.') + ' '), event)
+        page.api('PUT', 'cameras/door/elements/0/kernel', ' '.join(['0 1 0'] * 3))
+        expect('range' in page.api('PUT', 'cameras/door/elements/0/kernel-size', 4000, 422)['error'], 'range')
+        expect('column 3' in page.api('PUT', 'cameras/door/elements/0/kernel', '1 2 x', 422)['error'], "the element's")
+        page.api('PUT', 'cameras/door/elements/0/backend', 'cpu', 422)
+        for name, value in (('enable', 'off'), ('enable', 'on'), ('record', 'on'), ('record', 'auto'),
+                            ('trigger', None)):
+            page.api('POST', f'cameras/door/{name}', value)
+            page.wait('command', 'door', command=name, arguments=value or '', by='page')
+        page.api('POST', 'cameras/door/restart')
+        page.wait('back', 'door')
+        page.api('POST', 'cameras/door/enable', 'maybe', 422)
+        before = sum(event['type'] == 'command' for event in page.events)
+        for status, method, at, value in (
+                (404, 'GET', 'cameras/no', None), (404, 'GET', 'cameras/no/elements', None), (404, 'GET', '', None),
+                (404, 'GET', 'cameras/no/snapshot.jpg', None), (404, 'POST', 'cameras/no/trigger', None),
+                (404, 'GET', 'cameras/door/elements/1/roi', None), (404, 'GET', 'cameras/door/elements/0/no', None),
+                (404, 'PUT', 'cameras/door/elements/1/roi', ''), (404, 'PUT', 'cameras/door/elements/0/no', ''),
+                (404, 'GET', 'cameras//elements', None), (404, 'GET', 'cameras/door/', None), (404, 'GET', 'x', None),
+                (404, 'POST', 'cameras/door/quit', None),
+                (405, 'POST', 'status', None), (405, 'DELETE', 'cameras/door', None),
+                (405, 'GET', 'cameras/door/enable', None), (405, 'POST', 'cameras/door/snapshot.jpg', None),
+                (405, 'PUT', 'cameras/door/trigger', None),
+                (409, 'GET', 'cameras/away/snapshot.jpg', None), (409, 'POST', 'cameras/away/trigger', None),
+                (409, 'POST', 'cameras/plain/record', 'on'), (422, 'GET', 'cameras/door/snapshot.jpg?width=321', None),
+                (422, 'POST', 'cameras/plain/enable', 'on')):
+            page.api(method, at, value, status)
+        for body in ('', '{', '[]', '{"value":{}}', '{"value":[1]}', '{"value":null}', '{}', '{"value":1,"by":2}',
+                     '{"value":1}{"value":2}', '[' * 60000, '{"value":"\x00"}', b'{"value":"\xff"}'):
+            got, _, text = page.fetch('POST', '/api/v1/cameras/door/enable', body)
+            expect(got in (400, 422) and not json.loads(text)['ok'], (body[:20], got, text))
+        expect(sum(event['type'] == 'command' for event in page.events) == before, 'what was refused is an event')
+        # A long value is in force, and its event is short; events of the socket have no author.
+        page.api('PUT', 'cameras/door/elements/0/mask-polygons', '0.1,0.1 0.2,0.1 0.2,0.2;' * 60)
+        event = page.wait('command', 'door', command='set', after=page.events[-1])
+        expect(len(event['arguments']) == 200, event)
+        expect(page.ask('elements door')['elements'][0]['kind'] == 'cudaconvolve', 'the command')
+        expect('code' not in page.ask('status no', ok=False), 'the status of HTTP')
+        page.end()
+
+
+def gray(pictures, folder):
+    """Returns each JPEG of one size as its gray bytes."""
+    need('gst-launch-1.0')
+    for number, picture in enumerate(pictures):
+        with open(os.path.join(folder, f'{number:06}.jpg'), 'wb') as file:
+            file.write(picture)
+    path = os.path.join(folder, 'gray')
+    subprocess.run(['gst-launch-1.0', '-q', 'multifilesrc', f'location={folder}/%06d.jpg',
+                    f'stop-index={len(pictures) - 1}', 'caps=image/jpeg,framerate=1/1', '!', 'jpegdec', '!',
+                    'videoconvert', '!', 'video/x-raw,format=GRAY8', '!', 'filesink', f'location={path}'], check=True,
+                   timeout=SECONDS * 10)
+    with open(path, 'rb') as file:
+        data = file.read()
+    size = len(data) // len(pictures)
+    return [data[at:at + size] for at in range(0, len(data), size)]
+
+
+class Eye(threading.Thread):
+    """Asks for one picture after the other."""
+
+    def __init__(self, page, query):
+        super().__init__(daemon=True)
+        self.page, self.query, self.pictures, self.wrong, self.on = page, query, [], None, True
+        self.lock = threading.Condition()
+
+    def run(self):
+        while self.on:
+            try:
+                got, _, body = self.page.fetch('GET', '/api/v1/cameras/door/snapshot.jpg' + self.query)
+            except OSError as error:
+                got, body = 0, error
+            with self.lock:
+                if got == 200:
+                    self.pictures.append(body)
+                elif got != 409:
+                    self.wrong = got, body
+                self.lock.notify_all()
+
+    def wait(self, end):
+        """Waits for so many pictures in all."""
+        with self.lock:
+            self.lock.wait_for(lambda: len(self.pictures) >= end or self.wrong, SECONDS + end)
+            expect(len(self.pictures) >= end and not self.wrong, (len(self.pictures), end, self.wrong))
+
+
+def hidden(folder):
+    """What is under the mask is in no picture, large or small: while the camera restarts, is reloaded, is refused
+    values, and while a mask's file is missing."""
+    white = {'source': 'test:white', 'width': 640, 'height': 480, 'rate': 60}
+    masked = {'door': {**white, 'filter': HIDE}}
+    with Page(masked, folder) as page:
+        page.wait('started', 'door')
+        eyes = [Eye(page, query) for query in ('', '?width=320', '')]
+
+        def look():
+            ends = [len(eye.pictures) + PICTURES for eye in eyes]
+            for eye, end in zip(eyes, ends):
+                eye.wait(end)
+
+        for eye in eyes:
+            eye.start()
+        look()
+        for _ in range(3):
+            page.api('POST', 'cameras/door/restart')
+            page.wait('back', 'door')
+            look()
+        page.write({'cameras': {'door': {**white, 'rate': 50, 'filter': HIDE}}, 'page': {'port': 0}})
+        page.ask('reload')
+        page.wait('back', 'door')
+        for value in ('0,0', '2,2,x', '9' * 400):
+            page.api('PUT', 'cameras/door/elements/hide/roi', value, 422)
+        look()
+        page.api('PUT', 'cameras/door/elements/hide/roi', '0.2,0.2,0.6,0.6')
+        page.api('PUT', 'cameras/door/elements/hide/mask', os.path.join(folder, 'none.png'), 422)
+        look()
+        # What the next pipeline refuses hides all.
+        page.send('restart door\nset door hide.roi 1,2')
+        page.answer()
+        page.answer()
+        page.wait('back', 'door')
+        look()
+        page.write({'cameras': {}, 'page': {'port': 0}})
+        for eye in eyes:
+            eye.on = False
+        for eye in eyes:
+            eye.join()
+        for number, eye in enumerate(eyes):
+            inside = os.path.join(folder, f'eye{number}')
+            os.mkdir(inside)
+            width, height = (320, 240) if eye.query else (640, 480)
+            brightest, white_ones = 0, 0
+            for frame in gray(eye.pictures, inside):
+                expect(len(frame) == width * height, (len(frame), width, height))
+                rows = [frame[y * width:(y + 1) * width] for y in range(height)]
+                middle = [row[width * 3 // 10:width * 7 // 10] for row in rows[height * 3 // 10:height * 7 // 10]]
+                brightest = max(brightest, max(map(max, middle)))
+                white_ones += rows[2][2] > 200
+            expect(brightest < 60, f'{brightest} under the mask')
+            expect(0 < white_ones < len(eye.pictures), (white_ones, len(eye.pictures)))
+        page.end()
+
+
+def clients(folder):
+    """Clients that never read, never send, send for ever, and a hundred at once: the others are served, memory and
+    descriptors stay, and the camera loses no frame."""
+    with Page(door(), folder) as page:
+        page.wait('started', 'door')
+        place = ('127.0.0.1', page.port)
+        names = f'/proc/{page.process.pid}/fd'
+        few = len(os.listdir(names))
+        ask = (f'GET /api/v1/cameras/door/elements HTTP/1.1\r\nHost: localhost\r\n'
+               f'Authorization: Bearer {page.token}\r\n\r\n').encode()
+        with contextlib.ExitStack() as all_of_them:
+            def connect(text=b''):
+                client = all_of_them.enter_context(socket.socket())
+                client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+                client.settimeout(SECONDS)
+                client.connect(place)
+                client.sendall(text)
+                return client
+
+            deaf = [connect(ask) for _ in range(20)]
+            page.picture()
+            idle = [connect(b'GET / HT' if number % 2 else b'') for number in range(100)]
+            # Of those that are too many, some are closed at once; all of them in time.
+            for client in idle:
+                with contextlib.suppress(ConnectionResetError):
+                    expect(client.recv(100) == b'', 'a silent client is answered')
+            page.picture()
+            expect(len(deaf) == 20, 'they are still there')
+        with socket.create_connection(place, timeout=SECONDS) as client:
+            client.sendall(ask.replace(b'GET', b'PUT')[:-2] + b'Content-Type: application/json\r\n'
+                           b'Transfer-Encoding: chunked\r\n\r\nffffffff\r\n')
+            client.setblocking(False)
+            sent = 0
+            while not select.select([client], [client], [], SECONDS)[0]:  # it hangs up
+                with contextlib.suppress(BlockingIOError):
+                    sent += client.send(b'a' * 1000000)
+                expect(sent < 80 << 20, 'a request of 80 MB is read')
+        # Many that ask for the same picture.
+        answers = []
+        threads = [threading.Thread(target=lambda: answers.append(page.picture())) for _ in range(40)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        expect(len(answers) == 40 and len(set(answers)) < 40, f'{len(set(answers))} of 40 pictures differ')
+        deadline = time.monotonic() + SECONDS
+        while len(os.listdir(names)) > few + 3:
+            expect(time.monotonic() < deadline, f'{len(os.listdir(names))} descriptors, {few} before')
+            page.ask('status')
+        with open(f'/proc/{page.process.pid}/status', encoding='ascii') as file:
+            memory = int(next(line for line in file if line.startswith('VmHWM')).split()[1])
+        expect(memory < 600 << 10, f'{memory} KiB')
+        expect(page.api('GET', 'status')['status']['cameras']['door']['restarts'] == 0, 'the camera was lost')
+        page.end()
+
+
+def rubbish(folder):
+    """Random requests: the program stays, and answers the next one."""
+    dice = random.Random(1)
+    words = [b'GET', b'PUT', b'POST', b'/', b'/api/v1/', b'cameras', b'door', b'elements', b'0', b'roi', b'%00', b'%2e',
+             b'snapshot.jpg', b'?width=', b'320', b' HTTP/1.1', b'\r\n', b'\r\n\r\n', b'Host: localhost', b'Origin: ',
+             b'Content-Type: application/json', b'Content-Length: ', b'-1', b'99999999999999999999', b'5', b'{"value":',
+             b'"x"}', b'Transfer-Encoding: chunked', b'Cookie: ', b'=', b';', b'\0', b'\xff', b'a' * 9000]
+    with Page(door(), folder) as page:
+        page.wait('started', 'door')
+        login = b'Authorization: Bearer ' + page.token.encode() + b'\r\nContent-Type: application/json\r\n'
+        for number in range(300):
+            text = b''.join(dice.choice(words) for _ in range(dice.randrange(12)))
+            if dice.random() < 0.7:
+                at = dice.choice([b'/enable', b'/elements/0/roi', b'/snapshot.jpg', text[:50]])
+                text = b'%b /api/v1/cameras/door%b HTTP/1.1\r\nHost: localhost\r\n%b%b' % (
+                    dice.choice(words[:3]), at, login, text)
+            with socket.create_connection(('127.0.0.1', page.port), timeout=SECONDS) as client:
+                with contextlib.suppress(OSError):  # it may hang up before the end
+                    client.sendall(text + b'\r\n\r\n' * (number % 2))
+                    client.shutdown(socket.SHUT_WR)
+                    while client.recv(65536):
+                        pass
+            if number % 50 == 0:
+                page.api('GET', 'status')
+        page.end()
+        expect(page.token not in page.text + page.stderr(), 'the token is shown')
+
+
+def token(folder):
+    """The token: for its user alone, the same after a restart, in no output; --page-link prints it when asked."""
+    with Page(door(), folder) as page:
+        path = os.path.join(page.state, 'cf-watch', 'page-token')
+        for at, mode in ((path, 0o600), (os.path.dirname(path), 0o700)):
+            expect(stat.S_IMODE(os.stat(at).st_mode) == mode, at)
+        page.wait('started', 'door')
+        page.fetch('GET', '/?token=' + page.token)
+        page.ask('set door hide.' + page.token + ' 1', ok=False)
+        page.ask('set door hide.mask ' + page.token, ok=False)
+        page.api('GET', 'cameras/' + page.token, status=404)
+        page.end()
+        expect(page.token not in page.text + page.stderr(), 'the token is shown')
+        first = page.token
+    with Page(door(), folder) as page:
+        expect(page.token == first, 'each start has another token')
+        page.end()
+    config = os.path.join(folder, 'link.json')
+    env = {'XDG_STATE_HOME': os.path.join(folder, 'state')}
+
+    def link(what, with_env=None):
+        with open(config, 'w', encoding='utf-8') as file:
+            json.dump({'cameras': {}, **what}, file)
+        return run('--page-link', config, env=with_env or env)
+
+    port = free_port()
+    expect(link({'page': {'port': port}}) == (0, f'http://127.0.0.1:{port}/?token={first}\n', ''), 'the link')
+    expect('"page": {' in link({})[2] and 'page_port' in link({'page': {'port': 0}})[2], 'no link')
+    empty = {'XDG_STATE_HOME': os.path.join(folder, 'empty')}
+    status, out, errors = link({'page': {'port': port}}, empty)
+    expect(status == 2 and not out and 'when it starts' in errors, errors)
+    expect(not os.path.exists(empty['XDG_STATE_HOME']), 'the link makes a file')
+    for mode, text, what in ((0o640, first, 'others may'), (0o600, 'abc', 'hexadecimal'), (0o600, '', 'hexadecimal')):
+        with open(path, 'w', encoding='ascii') as file:
+            file.write(text)
+        os.chmod(path, mode)
+        status, out, errors = link({'page': {'port': port}})
+        expect(status == 2 and what in errors and first not in out + errors, (mode, status, out, errors))
+    os.remove(path)
+    os.symlink('/etc/passwd', path)
+    status, _, errors = link({'page': {'port': port}})
+    expect(status == 2 and 'page-token' in errors, errors)
+
+
+def middle(browser, what):
+    """Returns the brightness in the middle of an image of the page, -1: it has none."""
+    return browser.run('''
+        const image = document.querySelector(arguments[0]), canvas = document.createElement('canvas');
+        if (!image?.naturalWidth || image.classList.contains('away'))
+          return -1;
+        const context = canvas.getContext('2d');
+        context.drawImage(image, image.naturalWidth / 2, image.naturalHeight / 2, 1, 1, 0, 0, 1, 1);
+        return context.getImageData(0, 0, 1, 1).data[0];''', what)
+
+
+def browser(folder):
+    """In Chromium: the grid, one camera large, its controls, areas by mouse and by keyboard; the console is empty."""
+    white = {'source': 'test:white', 'width': 640, 'height': 480, 'rate': 10}
+    cameras = {'door': {**white, 'filter': HIDE}, 'yard': {**white, 'record': {'folder': os.path.join(folder, 'rec'),
+                                                                               'when': 'off'}},
+               'away': {'source': 'no such file'}, **{f'cam{n}': white for n in range(40)}}
+    with Page(cameras, folder) as page, Browser(folder) as web:
+        page.wait('started', 'door', after=page.ready)
+        web.go(page.link)
+        expect(web.run('return location.search + document.cookie') == '', 'the token is in reach')
+        web.until('the grid', lambda: middle(web, '[href="#yard"] img') > 200 and
+                  0 <= middle(web, '[href="#door"] img') < 60)
+        expect(web.run('return document.querySelectorAll("#grid a").length') == len(cameras), 'tiles')
+        expect('waiting' in web.run('return document.querySelector("[href=\'#away\']").textContent'), 'a state')
+        expect(middle(web, '[href="#away"] img') == -1, 'a picture of a camera that is away')
+        expect(middle(web, '[href="#cam39"] img') == -1, 'a picture that nobody sees is asked for')
+        if where := os.environ.get('CF_WATCH_SHOTS'):
+            web.shot(os.path.join(where, 'page-grid.png'))
+        web.run('document.querySelector("[href=\'#door\']").click()')
+        web.until('the large picture', lambda: 0 <= middle(web, '#picture') < 60)
+        value = 'return controls.get(arguments[0]).input.value'
+        expect(web.until('the controls', lambda: web.run('return controls.size')) > 30, 'controls')
+        expect(web.run(value, '0/roi') == '0.25,0.25,0.5,0.5' and web.run(value, '0/preset') == 'fill' and
+               web.run(value, '0/fill-color') == '#000000', 'values')
+        note = 'return document.getElementById("note").textContent'
+        change = 'const c = controls.get(arguments[0]); c.input.value = arguments[1]; c.input.onchange()'
+        web.run(change, '0/roi', 'nonsense')
+        web.until("the element's sentence", lambda: 'nonsense' in web.run(
+            'return controls.get("0/roi").note.textContent'))
+        expect(page.api('GET', 'cameras/door/elements/0/roi')['value'] == '0.25,0.25,0.5,0.5', 'a refused value')
+        expect(len(web.console()) == 1, 'the answer 422')  # Chromium itself reports it
+        left, top, width, height = web.run('const box = document.getElementById("draw").getBoundingClientRect();'
+                                           'return [box.left, box.top, box.width, box.height]')
+
+        def at(x, y):
+            return left + x * width, top + y * height
+
+        # Another rectangle in place of the one that there is.
+        web.run('document.getElementById("clear").click()')
+        web.drag(at(0.1, 0.1), at(0.2, 0.2), at(0.3, 0.4))
+        web.run('document.getElementById("apply").click()')
+        event = page.wait('command', 'door', command='set')
+        sides = [float(one) for one in event['arguments'].split(' ')[1].split(',')]
+        expect(all(abs(a - b) < 0.02 for a, b in zip(sides, (0.1, 0.1, 0.2, 0.3))), event)
+        web.until('the middle, which is hidden no more', lambda: middle(web, '#picture') > 200)
+        # By keyboard alone: a rectangle in the middle, larger by one step to the right.
+        web.run('document.getElementById("draw").focus()')
+        web.keys('\ue007', '\ue014')
+        web.run('document.getElementById("apply").click()')
+        event = page.wait('command', 'door', command='set')
+        expect(event['arguments'].endswith('; 0.4000,0.4000,0.2100,0.2000'), event)
+        web.until('the middle, which is hidden again', lambda: 0 <= middle(web, '#picture') < 60)
+        # A polygon, by four clicks.
+        web.run('const t = document.getElementById("target"); t.value = "0/mask-polygons"; t.onchange()')
+        for point in ((0.7, 0.1), (0.9, 0.1), (0.9, 0.3), (0.7, 0.3)):
+            web.drag(at(*point))
+        if where:
+            web.shot(os.path.join(where, 'page.png'))
+        web.run('document.getElementById("apply").click()')
+        event = page.wait('command', 'door', command='set')
+        expect(event['arguments'].startswith('0.mask-polygons 0.7') and event['arguments'].count(',') == 4, event)
+        web.run('document.getElementById("enable").click()')
+        page.wait('command', 'door', command='enable', arguments='off', by='page')
+        web.until('the picture without the filter', lambda: middle(web, '#picture') > 200)
+        web.run('location.hash = "yard"')
+        web.until('the other camera', lambda: web.run('return document.title') == 'yard - cf-watch' and
+                  web.run('return controls.size') and not web.run('return controls.has("0/roi")'))
+        web.run('const r = document.getElementById("record"); r.value = "on"; r.onchange({target: r})')
+        page.wait('command', 'yard', command='record', arguments='on', by='page')
+        web.until('the state', lambda: 'recorded' in web.run('return document.getElementById("state").textContent'))
+        web.run('location.hash = ""')
+        web.until('the grid again', lambda: not web.run('return document.getElementById("grid").hidden'))
+        expect(web.console() == [], 'the console')
+        expect(page.token not in page.text + page.stderr(), 'the token is shown')
+        page.end()
+        web.until('that nobody answers', lambda: 'does not answer' in web.run(note))
+
+
+if __name__ == '__main__':
+    sys.exit(main(checks, routes, hidden, clients, rubbish, token, browser))
