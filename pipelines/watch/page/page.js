@@ -267,7 +267,9 @@ find('restart').onclick = () => command('restart', {}, 'restarted');
 
 async function show() {
   endPicture();
-  current = decodeURIComponent(location.hash.slice(1));
+  current = location.hash.slice(1);
+  if (!/^[A-Za-z0-9][\w.-]*$/.test(current)) // no camera's name: it would be part of an address
+    current = '';
   find('grid').hidden = current !== '';
   find('one').hidden = current === '';
   find('controls').replaceChildren();
