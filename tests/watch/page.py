@@ -238,7 +238,7 @@ class Eye(threading.Thread):
 
 def hidden(folder):
     """What is under the mask is in no picture, large or small: while the camera restarts, is reloaded, is refused
-    values, and while a mask's file is missing."""
+    values, and is told a mask whose file is missing."""
     white = {'source': 'test:white', 'width': 640, 'height': 480, 'rate': 60}
     masked = {'door': {**white, 'filter': HIDE}}
     with Page(masked, folder) as page:
