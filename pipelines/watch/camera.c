@@ -10,6 +10,7 @@
 #include "filter.h"
 #include "gpu.h"
 #include "properties.h"
+#include "serve.h"
 #include "snapshot.h"
 
 #include <string.h>
@@ -478,7 +479,7 @@ make (Camera *camera, CameraState state)
 {
   PipelinePlan plan = { .settings = camera->settings,
     .software_encoder = camera->software_encoder,
-    .encodes = camera->settings->record.folder && !camera->no_encoder };
+    .encodes = (camera->settings->record.folder || camera->settings->shown) && !camera->no_encoder };
   g_autoptr (GString) wrong = g_string_new (NULL), note = g_string_new (NULL);
   g_autolist (GstElement) elements = NULL;
 
@@ -603,11 +604,13 @@ camera_new (CameraSettings *settings)
   Camera *camera = g_new0 (Camera, 1);
 
   camera->settings = camera_settings_ref (settings);
-  camera->recorder = recorder_new (settings);
+  camera->hub = hub_new ();
+  camera->recorder = recorder_new (settings, camera->hub);
   camera->overrides = overrides_new (settings->name);
   camera->delay = FIRST_DELAY;
   camera->gpu = -1;
   set_state (camera, CAMERA_NEW);
+  serve_camera (settings->name, settings->shown ? camera->hub : NULL);
   return camera;
 }
 
@@ -619,6 +622,7 @@ camera_free (Camera *camera)
   g_slist_free (camera->aside);
   camera_settings_unref (camera->settings);
   recorder_unref (camera->recorder);
+  hub_unref (camera->hub);
   overrides_free (camera->overrides);
   g_free (camera->reason);
   g_free (camera->format);
@@ -646,6 +650,7 @@ camera_restart (Camera *camera, CameraSettings *settings)
     camera_settings_unref (camera->settings);
     camera->settings = camera_settings_ref (settings);
     camera->endless = FALSE;
+    serve_camera (settings->name, settings->shown ? camera->hub : NULL);
     end_recording (camera);
   }
   camera->delay = FIRST_DELAY;
@@ -659,6 +664,7 @@ void
 camera_remove (Camera *camera, gboolean final)
 {
   camera->final = final;
+  serve_camera (camera->settings->name, NULL);
   cancel_retry (camera);
   happen (camera, EVENT_REMOVE);
   end_recording (camera);
@@ -822,7 +828,10 @@ camera_status (Camera *camera)
   const double up = camera->state == CAMERA_UP ? (double) (g_get_monotonic_time () - camera->since) : 0;
   const PipelineCounts counts = camera_counts (camera);
   g_autofree char *backend = camera_backend (camera);
+  guint64 missed;
+  guint viewers;
 
+  hub_count (camera->hub, &viewers, &missed);
   json_object_set_int_member (record, "dropped",
       json_object_get_int_member (record, "dropped") + (gint64) counts.not_encoded);
   return object_of ("state", word_node (camera_state_name (camera->state)), "frames", int_node ((gint64) counts.frames),
@@ -831,5 +840,9 @@ camera_status (Camera *camera)
       "reason", camera->reason ? text_node (camera->reason) : NULL, "width", sized ? int_node (camera->width) : NULL,
       "height", sized ? int_node (camera->height) : NULL, "backend", word_node (backend), "gpu",
       camera->gpu >= 0 ? int_node (camera->gpu) : NULL, "uptime_s", number_node (up / G_USEC_PER_SEC), "record",
-      object_node (record), "elements", runs ? array_node (elements_status (camera)) : NULL, NULL);
+      object_node (record), "live",
+      camera->settings->shown
+          ? object_node (object_of ("clients", int_node (viewers), "dropped", int_node ((gint64) missed), NULL))
+          : NULL,
+      "elements", runs ? array_node (elements_status (camera)) : NULL, NULL);
 }

@@ -31,6 +31,7 @@ typedef struct Stopping Stopping;
 typedef struct {
   CameraSettings *settings;
   CameraState state, after; /* after: what follows STOPPING and STUCK */
+  Hub *hub;
   Recorder *recorder;
   Pipeline *pipeline;                             /* NULL: none; while it stops, still there */
   Overrides *overrides;                           /* what was set by command */

@@ -159,24 +159,35 @@ check_folder (const Place *place)
 }
 
 static void
-check_recording (const Place *place, GstElement *filter, GString *notes)
+check_recording (const Place *place)
 {
   const RecordSettings *record = &place->settings->record;
   g_autoptr (GString) missing = g_string_new (NULL);
 
+  if (record->folder || place->settings->shown)
+    elements_for_encoding (place->settings, missing);
+  if (missing->len)
+    fault (place, FALSE, record->folder ? "record" : "live", 0, "nothing can be %s: %s",
+        record->folder ? "recorded" : "shown", missing->str);
   if (!record->folder)
     return;
   check_folder (place);
-  elements_for_recording (record->format == 1, missing);
-  if (missing->len)
-    fault (place, FALSE, "record", 0, "nothing can be recorded: %s", missing->str);
-  if (record->when == WHEN_MOTION && filter && !filter_reports_motion (filter)) {
-    GString *wrong = place->reader->wrong;
+}
 
-    place->reader->wrong = notes;
+/* Adds what is allowed but can hardly be meant. */
+static void
+add_notes (const Place *place, GstElement *filter, GString *notes)
+{
+  const RecordSettings *record = &place->settings->record;
+  GString *wrong = place->reader->wrong;
+  JsonObject *from = json_object_has_member (place->object, "live") ? place->object : place->defaults;
+
+  place->reader->wrong = notes;
+  if (record->folder && record->when == WHEN_MOTION && filter && !filter_reports_motion (filter))
     fault (place, TRUE, "when", 0, "note: " FILTER_NO_MOTION);
-    place->reader->wrong = wrong;
-  }
+  if (json_object_get_boolean_member_with_default (from, "live", FALSE) && !place->settings->shown)
+    fault (place, FALSE, "live", 0, "note: nobody can watch, since the file has no \"rtsp\"");
+  place->reader->wrong = wrong;
 }
 
 static void
@@ -190,6 +201,23 @@ check_pipeline (const Place *place, JsonObject *cameras)
     pipeline_unref (pipeline);
   else
     reader_fault (place->reader, cameras, "cameras", place->settings->name, "%s", text->str);
+}
+
+static void
+check_rtsp (Reader *reader, JsonObject *top, const Config *config)
+{
+  g_autoptr (GString) wrong = g_string_new (NULL);
+  g_autoptr (GTlsCertificate) certificate = NULL;
+  g_autoptr (GError) error = NULL;
+  JsonObject *users = config->rtsp.users ? secrets_read_users (config->rtsp.users, wrong) : NULL;
+
+  if (wrong->len)
+    reader_fault (reader, json_object_get_object_member (top, "rtsp"), "rtsp", "users", "%s", wrong->str);
+  g_clear_pointer (&users, json_object_unref);
+  if (config->rtsp.certificate && config->rtsp.key &&
+      !(certificate = g_tls_certificate_new_from_files (config->rtsp.certificate, config->rtsp.key, &error)))
+    reader_fault (reader, json_object_get_object_member (top, "rtsp"), "rtsp", "tls", "%s: %s",
+        config->rtsp.certificate, error->message);
 }
 
 void
@@ -206,6 +234,7 @@ check_config (Reader *reader, JsonObject *top, const Config *config, gpointer no
     elements_for_pictures (missing);
   if (missing->len)
     reader_fault (reader, top, "", "page", "no picture can be shown: %s", missing->str);
+  check_rtsp (reader, top, config);
   for (guint i = 0; i < config->cameras->len; i++) {
     const CameraSettings *settings = config->cameras->pdata[i];
     JsonObject *cameras = json_object_get_object_member (top, "cameras");
@@ -217,7 +246,8 @@ check_config (Reader *reader, JsonObject *top, const Config *config, gpointer no
       g_hash_table_insert (filters, settings->filter, filter);
     }
     check_source (&place);
-    check_recording (&place, filter, notes);
+    check_recording (&place);
+    add_notes (&place, filter, notes);
     if (has_secrets && filter)
       check_pipeline (&place, cameras);
   }

@@ -44,6 +44,7 @@ static const Field camera_fields[] = {
   { "height", FIELD_UINT, CAMERA (height), 1, 16384 },
   { "rate", FIELD_UINT, CAMERA (rate), 1, 1000 },
   { "gpu", FIELD_INT, CAMERA (gpu), -1, 63 },
+  { "live", FIELD_BOOL, CAMERA (shown) },
   { "record", FIELD_OTHER },
   { NULL },
 };
@@ -76,6 +77,21 @@ static const Field page_fields[] = {
   { NULL },
 };
 
+static const Field rtsp_fields[] = {
+  { "port", FIELD_UINT, CONFIG (rtsp.port), 0, 65535 },
+  { "address", FIELD_TEXT, CONFIG (rtsp.address) },
+  { "users", FIELD_PATH, CONFIG (rtsp.users) },
+  { "tls", FIELD_OTHER },
+  { "clients", FIELD_UINT, CONFIG (rtsp.clients), 1, 1000 },
+  { NULL },
+};
+
+static const Field tls_fields[] = {
+  { "certificate", FIELD_PATH, CONFIG (rtsp.certificate) },
+  { "key", FIELD_PATH, CONFIG (rtsp.key) },
+  { NULL },
+};
+
 static const Field top_fields[] = {
   { "cameras", FIELD_OTHER },
   { "defaults", FIELD_OTHER },
@@ -84,6 +100,7 @@ static const Field top_fields[] = {
   { "mqtt", FIELD_OTHER },
   { "metrics", FIELD_OTHER },
   { "page", FIELD_OTHER },
+  { "rtsp", FIELD_OTHER },
   { NULL },
 };
 
@@ -125,6 +142,10 @@ config_free (Config *config)
   g_free (config->mqtt.ca);
   g_free (config->metrics.address);
   g_free (config->page.address);
+  g_free (config->rtsp.address);
+  g_free (config->rtsp.users);
+  g_free (config->rtsp.certificate);
+  g_free (config->rtsp.key);
   g_free (config->process);
   g_ptr_array_unref (config->cameras);
   json_object_unref (config->defaults);
@@ -246,8 +267,9 @@ check_tls (Reader *reader, JsonObject *object, const char *where, CameraSettings
 }
 
 static CameraSettings *
-read_camera (Reader *reader, JsonObject *object, JsonObject *defaults, const char *where, const char *name)
+read_camera (Reader *reader, JsonObject *object, const Config *config, const char *where, const char *name)
 {
+  JsonObject *defaults = config->defaults;
   CameraSettings *s = g_new0 (CameraSettings, 1);
   JsonObject *record[2] = { reader_object (reader, defaults, "defaults", "record"),
     reader_object (reader, object, where, "record") };
@@ -277,6 +299,7 @@ read_camera (Reader *reader, JsonObject *object, JsonObject *defaults, const cha
   if (ok && s->every && !s->http)
     ok = reader_fault (reader, object, where, "every", "is for cameras over HTTP that send one picture at a time");
   ok = check_tls (reader, object, where, s) && ok;
+  s->shown &= config->rtsp.on;
   if (!s->filter)
     s->filter = g_strdup ("");
   for (int i = 0; i < 2; i++) {
@@ -323,7 +346,7 @@ read_cameras (Reader *reader, JsonObject *top, Config *config)
       ok = reader_fault (reader, cameras, "cameras", l->data, "two cameras have this name");
     else if (!is_name (l->data))
       ok = reader_fault (reader, cameras, "cameras", l->data, NAME_RULE);
-    else if (object && (settings = read_camera (reader, object, config->defaults, where, l->data)))
+    else if (object && (settings = read_camera (reader, object, config, where, l->data)))
       g_ptr_array_add (config->cameras, settings);
     else
       ok = FALSE;
@@ -420,6 +443,35 @@ read_page (Reader *reader, JsonObject *object, Config *config)
 }
 
 static gboolean
+read_rtsp (Reader *reader, JsonObject *object, Config *config)
+{
+  gboolean ok = reader_fill (reader, object, "rtsp", rtsp_fields, config);
+  JsonObject *tls = reader_object (reader, object, "rtsp", "tls");
+  g_autoptr (GInetAddress) address = g_inet_address_new_from_string (config->rtsp.address);
+
+#ifndef HAVE_RTSP_SERVER
+  return reader_fault (reader, object, "rtsp", NULL,
+      "this cf-watch was built without gst-rtsp-server, so it serves no video");
+#endif
+  config->rtsp.on = TRUE;
+  if (!address)
+    ok = reader_fault (reader, object, "rtsp", "address", "\"%s\" is not an IP address", config->rtsp.address);
+  else if (!g_inet_address_get_is_loopback (address) && !config->rtsp.users)
+    ok = reader_fault (reader, object, "rtsp", "address",
+        "%s can be reached from other machines, and everybody there could watch: set \"users\", the file of those who "
+        "may",
+        config->rtsp.address);
+  if (tls && !reader_fill (reader, tls, "rtsp.tls", tls_fields, config))
+    return FALSE;
+  if (tls && (!config->rtsp.certificate || !config->rtsp.key))
+    ok = reader_fault (reader, object, "rtsp", "tls",
+        "has to be { \"certificate\": FILE, \"key\": FILE }, both of them PEM");
+  if (tls && !g_tls_backend_supports_tls (g_tls_backend_get_default ()))
+    ok = reader_fault (reader, object, "rtsp", "tls", "nothing here knows TLS: install glib-networking");
+  return ok && !(json_object_has_member (object, "tls") && !tls);
+}
+
+static gboolean
 read_defaults (Reader *reader, JsonObject *top, Config *config)
 {
   JsonObject *defaults = reader_object (reader, top, "", "defaults");
@@ -442,7 +494,7 @@ read_defaults (Reader *reader, JsonObject *top, Config *config)
 static gboolean
 read_top (Reader *reader, JsonObject *top, Config *config)
 {
-  static const char *const process[] = { "control", "mqtt", "metrics", "page" };
+  static const char *const process[] = { "control", "mqtt", "metrics", "page", "rtsp" };
   g_autoptr (GString) text = g_string_new (NULL);
   JsonObject *part;
   gboolean ok;
@@ -456,6 +508,8 @@ read_top (Reader *reader, JsonObject *top, Config *config)
     ok &= read_metrics (reader, part, config);
   if ((part = reader_object (reader, top, "", "page")))
     ok &= read_page (reader, part, config);
+  if ((part = reader_object (reader, top, "", "rtsp")))
+    ok &= read_rtsp (reader, part, config);
   ok &= read_defaults (reader, top, config);
   ok &= read_cameras (reader, top, config);
   for (guint i = 0; i < G_N_ELEMENTS (process); i++) {
@@ -489,6 +543,9 @@ config_load (const char *path, GString *wrong, ConfigCheck check, gpointer data)
   config->mqtt.topic = g_strdup ("cf-watch");
   config->metrics.address = g_strdup ("127.0.0.1");
   config->page.address = g_strdup ("127.0.0.1");
+  config->rtsp.address = g_strdup ("127.0.0.1");
+  config->rtsp.port = 8554;
+  config->rtsp.clients = 32;
   config->cameras = g_ptr_array_new_with_free_func ((GDestroyNotify) camera_settings_unref);
   config->defaults = json_object_new ();
   reader_init (&reader, path, folder, wrong);
@@ -515,7 +572,7 @@ config_read_camera (const Config *config, const char *name, const char *json, GS
   if (!is_name (name))
     g_string_append (wrong, NAME_RULE);
   else if ((object = reader_parse (&reader, json, (gssize) strlen (json))))
-    settings = read_camera (&reader, object, config->defaults, where, name);
+    settings = read_camera (&reader, object, config, where, name);
   reader_clear (&reader);
   return settings;
 }

@@ -39,6 +39,7 @@ typedef struct {
   guint64 max_bytes;                 /* that may come without a picture */
   guint width, height, rate;         /* 0: not given */
   int gpu;                           /* -1: the one with the fewest cameras */
+  gboolean shown;                    /* to viewers: `live` of the file, where it has `rtsp` */
   RecordSettings record;
 } CameraSettings;
 
@@ -64,8 +65,14 @@ typedef struct {
     guint port;
     gboolean on;
   } page;
+  struct {
+    gboolean on;
+    char *address, *users;   /* users: a file as secrets.h says; NULL: nobody has to log in */
+    char *certificate, *key; /* files; NULL: no TLS */
+    guint port, clients;
+  } rtsp;
   GPtrArray *cameras; /* of CameraSettings, in the file's order */
-  char *process;      /* `control`, `mqtt`, `metrics` and `page` as text: a reload does not take them up */
+  char *process;      /* `control`, `mqtt`, `metrics`, `page` and `rtsp` as text: a reload does not take them up */
   JsonObject *defaults;
 } Config;
 

@@ -19,12 +19,12 @@ static void
 report_missing (const char *name, GString *wrong)
 {
   static const struct {
-    const char *package, *elements[10];
+    const char *package, *elements[12];
   } packages[] = {
     { "base", { "appsink", "appsrc", "decodebin", "uridecodebin", "videoconvert", "videoscale", "videotestsrc" } },
     { "good",
-        { "jpegenc", "matroskamux", "mp4mux", "rtspsrc", "souphttpsrc", "splitmuxsink", "v4l2src", "videocrop",
-            "videoflip" } },
+        { "jpegenc", "matroskamux", "mp4mux", "rtpbin", "rtph264pay", "rtspsrc", "souphttpsrc", "splitmuxsink",
+            "v4l2src", "videocrop", "videoflip" } },
     { "bad", { "h264parse" } },
   };
 
@@ -35,14 +35,20 @@ report_missing (const char *name, GString *wrong)
 }
 
 void
-elements_for_recording (gboolean mp4, GString *wrong)
+elements_for_encoding (const CameraSettings *settings, GString *wrong)
 {
-  const char *const names[] = { "queue", "videoconvert", "capsfilter", "videocrop", "h264parse", "appsink", "appsrc",
-    "splitmuxsink", "filesink", mp4 ? "mp4mux" : "matroskamux" };
+  const char *const encoding[] = { "queue", "videoconvert", "capsfilter", "videocrop", "h264parse", "appsink", "appsrc",
+    NULL };
+  const char *const recording[] = { "splitmuxsink", "filesink", settings->record.format ? "mp4mux" : "matroskamux",
+    NULL };
+  const char *const showing[] = { "rtpbin", "rtph264pay", NULL };
+  const char *const *const names[] = { encoding, settings->record.folder ? recording : NULL,
+    settings->shown ? showing : NULL };
 
   for (guint i = 0; i < G_N_ELEMENTS (names); i++)
-    if (!is_there (names[i]))
-      report_missing (names[i], wrong);
+    for (const char *const *name = names[i]; name && *name; name++)
+      if (!is_there (*name))
+        report_missing (*name, wrong);
   if (!is_there ("nvh264enc") && !is_there ("x264enc") && !is_there ("openh264enc"))
     g_string_append_printf (wrong,
         "%sthis GStreamer has no encoder for H.264: install x264enc (gstreamer1.0-plugins-ugly) or openh264enc "

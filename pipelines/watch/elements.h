@@ -6,12 +6,12 @@
 #ifndef PIPELINES_WATCH_ELEMENTS_H
 #define PIPELINES_WATCH_ELEMENTS_H
 
-#include <gst/gst.h>
+#include "config.h"
 
 /* Makes an element and adds it to the bin. Returns NULL with a sentence if there is no such element. */
 GstElement *element_add (GstElement *bin, const char *factory, const char *name, GString *wrong);
-/* Adds which elements are missing to record into MP4 or Matroska; nothing if all are there. */
-void elements_for_recording (gboolean mp4, GString *wrong);
+/* Adds which elements are missing to encode the camera's video, and to record and show it; nothing if all are there. */
+void elements_for_encoding (const CameraSettings *settings, GString *wrong);
 /* Adds which elements are missing to make a JPEG of a frame. */
 void elements_for_pictures (GString *wrong);
 /* Returns the element's kind, as in gst-launch-1.0; "" where it has none. */

@@ -13,6 +13,7 @@
 #include "page.h"
 #include "parts.h"
 #include "secrets.h"
+#include "serve.h"
 #include "status.h"
 #include "watch.h"
 
@@ -181,7 +182,8 @@ run (Config *config)
   if (note->len)
     complain ("%s", note->str);
   if (!secrets_load (config->secrets, wrong) || (config->metrics.on && !metrics_start (&watch, config, wrong)) ||
-      (config->page.on && !page_start (&watch, config, wrong)) || !clients_start (&watch, config, wrong)) {
+      (config->page.on && !page_start (&watch, config, wrong)) ||
+      (config->rtsp.on && !(watch.rtsp_port = serve_start (config, wrong))) || !clients_start (&watch, config, wrong)) {
     complain ("%s", wrong->str);
     clients_stop ();
     finish (2);

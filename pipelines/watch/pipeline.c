@@ -58,8 +58,7 @@ struct Pipeline {
 
 /* ---- the branch that encodes ---------------------------------------------- */
 
-/* The branch's own queue drops the frames for which the encoder has no time; all others go on. No encoder reorders
- * frames, so PTS and DTS are the same. */
+/* The branch's own queue drops the frames for which the encoder has no time; all others go on. */
 
 typedef struct {
   const char *factory;
@@ -67,12 +66,14 @@ typedef struct {
   const char *settings; /* properties; a value %u: the quality */
 } Encoder;
 
-/* In the order in which they are tried. Properties that a version lacks are left alone. */
+/* In the order in which they are tried. Properties that a version lacks are left alone. Where the scene changes, x264
+ * would make frames that h264parse calls key frames, though later ones refer to frames before them. */
 static const Encoder encoders[] = {
   { "nvh264enc", TRUE,
       "rc-mode=constqp qp-const=%u qp-const-i=%u qp-const-p=%u bframes=0 zerolatency=true gop-size=-1" },
   { "x264enc", FALSE,
-      "pass=qual quantizer=%u tune=zerolatency speed-preset=superfast key-int-max=600 threads=2 bframes=0" },
+      "pass=qual quantizer=%u tune=zerolatency speed-preset=superfast key-int-max=600 threads=2 bframes=0 "
+      "option-string=scenecut=0" },
   { "openh264enc", FALSE, "rate-control=off qp-min=%u qp-max=%u complexity=low gop-size=600 multi-thread=2" },
 };
 
@@ -109,7 +110,7 @@ make_encoder (const PipelinePlan *plan, gboolean *on_gpu)
   return NULL;
 }
 
-/* Asks the encoder for a key frame when the last one is too old, or the recorder waits for one. */
+/* Asks the encoder for a key frame when the last one is too old, or a taker waits for one. */
 static void
 keep_keys_coming (Pipeline *pipeline, GstBuffer *buffer, gboolean wanted)
 {
@@ -170,6 +171,15 @@ pipeline_remove_taker (Pipeline *pipeline, gpointer data)
   g_mutex_unlock (&pipeline->taking);
 }
 
+/* Returns a buffer's time stamp as running time. Before the first frame (DTS, where frames are reordered): 0. */
+static GstClockTime
+running_time (const GstSegment *segment, GstClockTime time)
+{
+  guint64 running;
+
+  return gst_segment_to_running_time_full (segment, GST_FORMAT_TIME, time, &running) > 0 ? running : 0;
+}
+
 static GstFlowReturn
 on_sample (GstAppSink *sink, gpointer data)
 {
@@ -187,7 +197,8 @@ on_sample (GstAppSink *sink, gpointer data)
                    : GST_CLOCK_TIME_NONE;
   if (GST_CLOCK_TIME_IS_VALID (running)) {
     buffer = gst_buffer_copy (buffer); /* shares the memory */
-    GST_BUFFER_PTS (buffer) = GST_BUFFER_DTS (buffer) = running;
+    GST_BUFFER_DTS (buffer) = MIN (running, running_time (segment, GST_BUFFER_DTS_OR_PTS (buffer)));
+    GST_BUFFER_PTS (buffer) = running;
     keep_keys_coming (pipeline, buffer,
         give (pipeline, buffer, gst_sample_get_caps (sample), wall_time (pipeline, running)));
     gst_buffer_unref (buffer);
@@ -281,7 +292,7 @@ add_encoder (Pipeline *pipeline, const PipelinePlan *plan, GstElement *tee, GStr
   GstElement *parts[N_PARTS], *last = NULL;
   gboolean ok = TRUE;
 
-  elements_for_recording (plan->settings->record.format == 1, note);
+  elements_for_encoding (plan->settings, note);
   if (note->len)
     return;
   if (!(parts[ENCODER] = make_encoder (plan, &pipeline->on_gpu))) {

@@ -6,8 +6,8 @@
  *   source ! queue ! videoconvert ! FILTER ! tee ! fakesink
  *                                            tee ! queue ! videoconvert ! encoder ! h264parse ! appsink
  *
- * The second branch is there only if the camera has a folder to record into. Its encoded frames go to all takers: the
- * recorder is one. Whatever may wait for a camera or a disk happens in threads of a pool. */
+ * The second branch is there only if the camera is recorded or shown to viewers. Its encoded frames go to the recorder,
+ * and by the hub to all viewers. Whatever may wait for a camera or a disk happens in threads of a pool. */
 #ifndef PIPELINES_WATCH_PIPELINE_H
 #define PIPELINES_WATCH_PIPELINE_H
 
@@ -15,8 +15,8 @@
 
 typedef struct Pipeline Pipeline;
 
-/* Takes an encoded frame: a buffer whose PTS is the running time, its caps, and the time of day of the frame in µs.
- * Called from a streaming thread. Returns whether it wants a key frame now. */
+/* Takes an encoded frame: a buffer whose PTS and DTS are running times, its caps, and its time of day in µs. Called
+ * from a streaming thread. Returns whether it wants a key frame now. */
 typedef gboolean (*PipelineTaker) (GstBuffer *buffer, GstCaps *caps, gint64 wall, gpointer data);
 
 typedef struct {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * record.c: a camera's recorder. Encoded frames are held back in a ring that begins with a key frame; when recording
- * begins, the ring goes into the session first, so that a file shows what came before. */
+ * record.c: a camera's recorder. When recording begins, the frames that the hub holds go into the session first, so
+ * that a file shows what came before. */
 #include "record.h"
 
 #include "events.h"
@@ -16,19 +16,7 @@
 #define RETRY 5000                          /* ms, twice as many each time, up to: */
 #define MAX_RETRY 60000
 #define REPORT_DROPPED (10 * G_USEC_PER_SEC)
-#define LATE G_USEC_PER_SEC  /* a frame may reach the recorder so much later */
-#define MAX_BYTES (64 << 20) /* of frames that are held back */
-
-typedef struct {
-  GstBuffer *buffer;
-  gint64 wall; /* µs since 1970 */
-} Packet;
-
-/* The last encoded frames. They begin with a key frame. */
-typedef struct {
-  GQueue packets; /* of Packet */
-  gsize bytes;
-} Ring;
+#define LATE G_USEC_PER_SEC /* a frame may reach the recorder so much later */
 
 struct Recorder {
   gatomicrefcount count;
@@ -43,14 +31,12 @@ struct Recorder {
   guint64 pieces;
   char *by; /* what found the motion */
 
-  GMutex lock; /* of what follows; held as well to change `settings` */
-  Ring ring;
-  GstCaps *caps;
+  Hub *hub; /* its lock is that of what follows; held as well to change `settings` */
   Session *session;
   gboolean wanted, live, waits_for_key; /* live: frames go into the session */
   gboolean broken;                      /* the stream has changed: a new session is needed */
   gboolean end_when_open;               /* what was recorded for is over, but the disk has not answered yet */
-  gint64 recorded;                      /* PTS of the last frame in a session, -1: none */
+  gint64 recorded;                      /* DTS of the last frame in a session, -1: none */
   gint64 due; /* µs since 1970: stop at the first frame of this time or later; G_MAXINT64: do not stop */
   guint64 dropped, dropped_reported;
   gint64 reported_at;      /* monotonic µs */
@@ -62,103 +48,41 @@ struct Recorder {
 static void update (Recorder *recorder);
 static void end_session (Recorder *recorder);
 
-/* ---- the ring ------------------------------------------------------------ */
-
-static gboolean
-is_key (const Packet *packet)
-{
-  return !GST_BUFFER_FLAG_IS_SET (packet->buffer, GST_BUFFER_FLAG_DELTA_UNIT);
-}
-
-/* Adds a frame. Returns NULL if the ring is empty and this is no key frame. The ring keeps the packet. */
-static Packet *
-ring_add (Ring *ring, GstBuffer *buffer, gint64 wall)
-{
-  Packet *packet;
-
-  if (g_queue_is_empty (&ring->packets) && GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_DELTA_UNIT))
-    return NULL;
-  packet = g_new (Packet, 1);
-  packet->buffer = gst_buffer_ref (buffer);
-  packet->wall = wall;
-  g_queue_push_tail (&ring->packets, packet);
-  ring->bytes += gst_buffer_get_size (buffer);
-  return packet;
-}
-
-static void
-drop_head (Ring *ring)
-{
-  Packet *packet = g_queue_pop_head (&ring->packets);
-
-  ring->bytes -= gst_buffer_get_size (packet->buffer);
-  gst_buffer_unref (packet->buffer);
-  g_free (packet);
-}
-
-static void
-ring_clear (Ring *ring)
-{
-  while (!g_queue_is_empty (&ring->packets))
-    drop_head (ring);
-}
-
-/* Drops the oldest frames, up to a key frame: those that are not needed for the last `keep` ns, and those above
- * 64 MiB. */
-static void
-ring_trim (Ring *ring, gint64 keep)
-{
-  for (;;) {
-    GList *second = ring->packets.head ? ring->packets.head->next : NULL;
-    Packet *newest = g_queue_peek_tail (&ring->packets);
-
-    while (second && !is_key (second->data))
-      second = second->next;
-    if (!second) {
-      if (ring->bytes > MAX_BYTES) /* a group without end */
-        ring_clear (ring);
-      return;
-    }
-    if (ring->bytes <= MAX_BYTES &&
-        GST_CLOCK_DIFF (GST_BUFFER_PTS (((Packet *) second->data)->buffer), GST_BUFFER_PTS (newest->buffer)) < keep)
-      return;
-    do
-      drop_head (ring);
-    while (!is_key (g_queue_peek_head (&ring->packets)));
-  }
-}
+/* ---- the last frames ----------------------------------------------------- */
 
 /* Returns the packet that a recording begins with: the oldest one, or, if all up to the time stamp `recorded` was
- * recorded (-1: nothing was), the last key frame before what is new. NULL: the ring is empty. */
+ * recorded (-1: nothing was), the last key frame before what is new. NULL: there is none. */
 static GList *
-ring_first (Ring *ring, gint64 recorded)
+first_packet (Hub *hub, gint64 recorded)
 {
-  GList *first = ring->packets.head;
+  GList *first = hub->packets.head;
 
   for (GList *l = first; l && recorded >= 0; l = l->next) {
     Packet *packet = l->data;
 
-    if (is_key (packet))
+    if (packet_is_key (packet))
       first = l;
-    if ((gint64) GST_BUFFER_PTS (packet->buffer) > recorded)
+    if ((gint64) GST_BUFFER_DTS (packet->buffer) > recorded)
       break;
   }
   return first;
 }
 
-/* Trims the ring. While a session is being opened all frames stay (up to 64 MiB): the disk may be slow to wake. */
+/* Drops frames that nobody needs. While a session is being opened all stay (up to 64 MiB): the disk may be slow to
+ * wake. */
 static void
 trim (Recorder *recorder)
 {
   gboolean opening = !recorder->live && (recorder->wanted || recorder->session);
+  const RecordSettings *record = &recorder->settings->record;
 
-  ring_trim (&recorder->ring, opening ? G_MAXINT64 : (gint64) recorder->settings->record.before * GST_SECOND);
+  hub_trim (recorder->hub, opening ? G_MAXINT64 : record->folder ? (gint64) record->before * GST_SECOND : 0);
 }
 
 static void
 forget (Recorder *recorder)
 {
-  ring_clear (&recorder->ring);
+  hub_clear (recorder->hub);
   recorder->recorded = -1;
 }
 
@@ -168,10 +92,10 @@ forget (Recorder *recorder)
 static void
 push (Recorder *recorder, Packet *packet)
 {
-  if (recorder->waits_for_key && !is_key (packet))
+  if (recorder->waits_for_key && !packet_is_key (packet))
     recorder->dropped++;
   else if (session_push (recorder->session, packet->buffer, packet->wall)) {
-    recorder->recorded = (gint64) GST_BUFFER_PTS (packet->buffer);
+    recorder->recorded = (gint64) GST_BUFFER_DTS (packet->buffer);
     recorder->waits_for_key = FALSE;
   } else {
     recorder->dropped++;
@@ -203,12 +127,12 @@ poke (Recorder *recorder)
 static void
 look_for_change (Recorder *recorder, GstBuffer *buffer, GstCaps *caps)
 {
-  Packet *last = g_queue_peek_tail (&recorder->ring.packets);
-  gint64 step = last ? GST_CLOCK_DIFF (GST_BUFFER_PTS (last->buffer), GST_BUFFER_PTS (buffer)) : 1;
+  Packet *last = g_queue_peek_tail (&recorder->hub->packets);
+  gint64 step = last ? GST_CLOCK_DIFF (GST_BUFFER_DTS (last->buffer), GST_BUFFER_DTS (buffer)) : 1;
 
-  if (recorder->caps && gst_caps_is_equal (recorder->caps, caps) && step > 0 && step < MAX_JUMP)
+  if (recorder->hub->caps && gst_caps_is_equal (recorder->hub->caps, caps) && step > 0 && step < MAX_JUMP)
     return;
-  gst_caps_replace (&recorder->caps, caps);
+  hub_set_caps (recorder->hub, caps);
   forget (recorder);
   if (recorder->session)
     recorder->broken = TRUE;
@@ -227,7 +151,7 @@ look_at_clock (Recorder *recorder)
   recorder->clock = clock;
   recorder->set_from = now - by;
   recorder->set_to = now;
-  for (GList *l = recorder->ring.packets.head; l; l = l->next)
+  for (GList *l = recorder->hub->packets.head; l; l = l->next)
     ((Packet *) l->data)->wall += by;
   if (recorder->session)
     recorder->broken = TRUE;
@@ -241,10 +165,10 @@ recorder_packet (GstBuffer *buffer, GstCaps *caps, gint64 wall, gpointer data)
   gboolean key_wanted;
   Packet *packet;
 
-  g_mutex_lock (&recorder->lock);
+  g_mutex_lock (&recorder->hub->lock);
   look_for_change (recorder, buffer, caps);
   look_at_clock (recorder);
-  packet = ring_add (&recorder->ring, buffer, wall);
+  packet = hub_add (recorder->hub, buffer, wall);
   if (!packet) {
     recorder->dropped += recorder->wanted;
     key_wanted = TRUE;
@@ -257,7 +181,7 @@ recorder_packet (GstBuffer *buffer, GstCaps *caps, gint64 wall, gpointer data)
         recorder->dropped > recorder->dropped_reported || wall >= recorder->due)
       poke (recorder);
   }
-  g_mutex_unlock (&recorder->lock);
+  g_mutex_unlock (&recorder->hub->lock);
   return key_wanted;
 }
 
@@ -270,16 +194,16 @@ on_opened (Session *session, gpointer data)
 
   gboolean end = FALSE;
 
-  g_mutex_lock (&recorder->lock);
+  g_mutex_lock (&recorder->hub->lock);
   if (recorder->session == session && !recorder->broken) {
     end = recorder->end_when_open;
     recorder->live = TRUE;
     recorder->waits_for_key = TRUE;
-    for (GList *l = ring_first (&recorder->ring, recorder->recorded); l; l = l->next)
+    for (GList *l = first_packet (recorder->hub, recorder->recorded); l; l = l->next)
       push (recorder, l->data);
     trim (recorder);
   }
-  g_mutex_unlock (&recorder->lock);
+  g_mutex_unlock (&recorder->hub->lock);
   if (end) {
     end_session (recorder);
     update (recorder);
@@ -324,14 +248,14 @@ on_ended (Session *session, const char *error, gpointer data)
   Recorder *recorder = data;
   gboolean current;
 
-  g_mutex_lock (&recorder->lock);
+  g_mutex_lock (&recorder->hub->lock);
   current = recorder->session == session;
   if (current) {
     recorder->session = NULL;
     recorder->live = recorder->broken = recorder->end_when_open = FALSE;
     recorder->recorded = -1; /* some of it may be lost */
   }
-  g_mutex_unlock (&recorder->lock);
+  g_mutex_unlock (&recorder->hub->lock);
   if (!current)
     recorder->ending--;
   if (error) {
@@ -354,13 +278,13 @@ end_session (Recorder *recorder)
 {
   Session *session = NULL;
 
-  g_mutex_lock (&recorder->lock);
+  g_mutex_lock (&recorder->hub->lock);
   recorder->end_when_open = recorder->session && !recorder->live && !recorder->broken;
   if (!recorder->end_when_open) {
     session = g_steal_pointer (&recorder->session);
     recorder->live = recorder->broken = FALSE;
   }
-  g_mutex_unlock (&recorder->lock);
+  g_mutex_unlock (&recorder->hub->lock);
   if (session) {
     recorder->ending++;
     session_end (session);
@@ -372,12 +296,12 @@ begin_session (Recorder *recorder)
 {
   static const SessionCalls calls = { .opened = on_opened, .piece = on_piece, .ended = on_ended };
 
-  g_mutex_lock (&recorder->lock);
-  if (recorder->caps && !g_queue_is_empty (&recorder->ring.packets)) {
+  g_mutex_lock (&recorder->hub->lock);
+  if (recorder->hub->caps && !g_queue_is_empty (&recorder->hub->packets)) {
     g_atomic_ref_count_inc (&recorder->count); /* on_ended gives it back */
-    recorder->session = session_new (recorder->settings, recorder->keep, recorder->caps, &calls, recorder);
+    recorder->session = session_new (recorder->settings, recorder->keep, recorder->hub->caps, &calls, recorder);
   }
-  g_mutex_unlock (&recorder->lock);
+  g_mutex_unlock (&recorder->hub->lock);
 }
 
 /* ---- what is wanted ------------------------------------------------------ */
@@ -401,7 +325,7 @@ report_dropped (Recorder *recorder)
   gint64 now = g_get_monotonic_time ();
   guint64 n;
 
-  g_mutex_lock (&recorder->lock);
+  g_mutex_lock (&recorder->hub->lock);
   /* Not for each frame that a slow disk loses: when frames are recorded again, or after a while. */
   if (recorder->waits_for_key && now - recorder->reported_at < REPORT_DROPPED)
     n = 0;
@@ -410,7 +334,7 @@ report_dropped (Recorder *recorder)
   if (n > 0)
     recorder->reported_at = now;
   recorder->dropped_reported += n;
-  g_mutex_unlock (&recorder->lock);
+  g_mutex_unlock (&recorder->hub->lock);
   if (n > 0)
     event_post (recorder->settings->name, "recording-dropped", "frames", int_node ((gint64) n), NULL);
 }
@@ -420,11 +344,11 @@ report_clock (Recorder *recorder)
 {
   gint64 from, to;
 
-  g_mutex_lock (&recorder->lock);
+  g_mutex_lock (&recorder->hub->lock);
   from = recorder->set_from;
   to = recorder->set_to;
   recorder->set_to = 0;
-  g_mutex_unlock (&recorder->lock);
+  g_mutex_unlock (&recorder->hub->lock);
   if (to)
     event_post (recorder->settings->name, "clock", "from", time_node (from), "to", time_node (to), NULL);
 }
@@ -447,14 +371,14 @@ recorded_until (Recorder *recorder, gint64 now)
   gint64 until = recorder->until, due = until + g_get_real_time () - now;
   Packet *last;
 
-  g_mutex_lock (&recorder->lock);
-  last = g_queue_peek_tail (&recorder->ring.packets);
+  g_mutex_lock (&recorder->hub->lock);
+  last = g_queue_peek_tail (&recorder->hub->packets);
   recorder->due = G_MAXINT64;
   if (now >= until && now < until + LATE && recorder->session && (!last || last->wall < due)) {
     recorder->due = due;
     until += LATE;
   }
-  g_mutex_unlock (&recorder->lock);
+  g_mutex_unlock (&recorder->hub->lock);
   return now < until ? until : 0;
 }
 
@@ -475,19 +399,19 @@ update (Recorder *recorder)
   recorder->timer = after ? g_timeout_add ((guint) ((until - now) / 1000) + 1, on_timer, recorder) : 0;
   report_dropped (recorder);
   report_clock (recorder);
-  g_mutex_lock (&recorder->lock);
+  g_mutex_lock (&recorder->hub->lock);
   wanted = recorder->settings->record.folder && !recorder->stopped && !recorder->retry_timer &&
       (when_of (recorder) == WHEN_ALWAYS || (when_of (recorder) == WHEN_MOTION && (recorder->moving || after)));
   recorder->wanted = wanted;
   broken = recorder->broken;
-  g_mutex_unlock (&recorder->lock);
+  g_mutex_unlock (&recorder->hub->lock);
   if (broken || !wanted)
     end_session (recorder);
-  g_mutex_lock (&recorder->lock);
+  g_mutex_lock (&recorder->hub->lock);
   has = recorder->session != NULL;
   if (wanted)
     recorder->end_when_open = FALSE;
-  g_mutex_unlock (&recorder->lock);
+  g_mutex_unlock (&recorder->hub->lock);
   if (wanted && !has)
     begin_session (recorder);
 }
@@ -538,11 +462,11 @@ void
 recorder_pause (Recorder *recorder, CameraSettings *next)
 {
   end_session (recorder);
-  g_mutex_lock (&recorder->lock);
+  g_mutex_lock (&recorder->hub->lock);
   if (!recorder->end_when_open)
     forget (recorder);
-  gst_caps_replace (&recorder->caps, NULL); /* the next frame clears the ring */
-  g_mutex_unlock (&recorder->lock);
+  hub_set_caps (recorder->hub, NULL); /* the next frame drops what is left */
+  g_mutex_unlock (&recorder->hub->lock);
   recorder->until = 0;
   if (recorder->moving || recorder->triggered)
     post_motion (recorder, FALSE);
@@ -553,9 +477,9 @@ recorder_pause (Recorder *recorder, CameraSettings *next)
   else {
     CameraSettings *old = recorder->settings;
 
-    g_mutex_lock (&recorder->lock);
+    g_mutex_lock (&recorder->hub->lock);
     recorder->settings = camera_settings_ref (next); /* what was set by command stays */
-    g_mutex_unlock (&recorder->lock);
+    g_mutex_unlock (&recorder->hub->lock);
     camera_settings_unref (old);
   }
   update (recorder);
@@ -566,21 +490,21 @@ recorder_is_busy (Recorder *recorder)
 {
   gboolean busy;
 
-  g_mutex_lock (&recorder->lock);
+  g_mutex_lock (&recorder->hub->lock);
   busy = recorder->ending > 0 || recorder->session;
-  g_mutex_unlock (&recorder->lock);
+  g_mutex_unlock (&recorder->hub->lock);
   return busy;
 }
 
 /* ---- the object ---------------------------------------------------------- */
 
 Recorder *
-recorder_new (CameraSettings *settings)
+recorder_new (CameraSettings *settings, Hub *hub)
 {
   Recorder *recorder = g_new0 (Recorder, 1);
 
   g_atomic_ref_count_init (&recorder->count);
-  g_mutex_init (&recorder->lock);
+  recorder->hub = hub_ref (hub);
   recorder->settings = camera_settings_ref (settings);
   recorder->files = g_ptr_array_new_with_free_func (g_free);
   recorder->keep = keep_new ();
@@ -596,8 +520,7 @@ recorder_unref (Recorder *recorder)
 {
   if (!g_atomic_ref_count_dec (&recorder->count))
     return;
-  forget (recorder);
-  gst_caps_replace (&recorder->caps, NULL);
+  hub_unref (recorder->hub);
   if (recorder->timer)
     g_source_remove (recorder->timer);
   if (recorder->retry_timer)
@@ -606,7 +529,6 @@ recorder_unref (Recorder *recorder)
   g_ptr_array_unref (recorder->files);
   keep_unref (recorder->keep);
   g_free (recorder->by);
-  g_mutex_clear (&recorder->lock);
   g_free (recorder);
 }
 
@@ -619,10 +541,10 @@ recorder_status (Recorder *recorder)
   gint64 dropped;
   gboolean live;
 
-  g_mutex_lock (&recorder->lock);
+  g_mutex_lock (&recorder->hub->lock);
   live = recorder->live;
   dropped = (gint64) recorder->dropped;
-  g_mutex_unlock (&recorder->lock);
+  g_mutex_unlock (&recorder->hub->lock);
   return object_of ("mode", word_node (mode), "on", bool_node (live), "motion",
       bool_node (recorder->moving || recorder->triggered), "dropped", int_node (dropped), "file",
       n > 0 ? text_node (recorder->files->pdata[n - 1]) : NULL, "pieces", int_node ((gint64) recorder->pieces), NULL);

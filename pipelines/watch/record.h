@@ -7,12 +7,13 @@
 #define PIPELINES_WATCH_RECORD_H
 
 #include "config.h"
+#include "hub.h"
 
 typedef struct Recorder Recorder;
 
-Recorder *recorder_new (CameraSettings *settings);
+Recorder *recorder_new (CameraSettings *settings, Hub *hub);
 void recorder_unref (Recorder *recorder);
-/* A PipelineTaker. */
+/* A PipelineTaker: puts the frame into the hub, and records it. */
 gboolean recorder_packet (GstBuffer *buffer, GstCaps *caps, gint64 wall, gpointer recorder);
 /* Sets what the command `record` says: a RecordWhen, -1: as the settings say. Returns FALSE if the camera has no
  * folder. */

@@ -84,6 +84,28 @@ read_file (const char *path, GString *wrong)
   return top;
 }
 
+JsonObject *
+secrets_read_users (const char *path, GString *wrong)
+{
+  JsonObject *read = read_file (path, wrong);
+  g_autoptr (GList) names = read ? json_object_get_members (read) : NULL;
+
+  for (GList *l = names; read && l; l = l->next) {
+    JsonObject *user = json_object_get_object_member (read, l->data);
+    const char *password = json_object_get_string_member_with_default (user, "password", "");
+
+    if (!*password || json_object_has_member (user, "user")) {
+      g_string_append_printf (wrong, "%s: %s: has to be { \"password\": \"...\" }", path, (const char *) l->data);
+      g_clear_pointer (&read, json_object_unref);
+      break;
+    }
+    g_mutex_lock (&lock);
+    hide (password);
+    g_mutex_unlock (&lock);
+  }
+  return read;
+}
+
 gboolean
 secrets_load (const char *path, GString *wrong)
 {

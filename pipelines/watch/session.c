@@ -32,9 +32,9 @@ struct Session {
 
   /* Of the thread that pushes. */
   gboolean begun;
-  GstClockTime base;
-  gint64 wall;                /* of the frame with the time stamp 0 */
-  _Atomic guint64 last, step; /* the newest frame's time stamp; its distance from the one before */
+  GstClockTime base, decoded; /* DTS of the first and of the newest frame */
+  gint64 wall;                /* of the time stamp 0 */
+  _Atomic guint64 last, step; /* the last frame's time stamp; the distance of two frames */
 
   GMutex lock;       /* of `files` */
   GHashTable *files; /* path -> File, while it is not finished */
@@ -357,14 +357,15 @@ session_push (Session *session, GstBuffer *buffer, gint64 wall)
     return FALSE;
   buffer = gst_buffer_copy (buffer); /* shares the memory */
   if (!session->begun) {
-    session->base = GST_BUFFER_PTS (buffer);
-    session->wall = wall;
+    session->base = GST_BUFFER_DTS (buffer);
+    session->wall = wall - (gint64) (GST_BUFFER_PTS (buffer) - session->base) / 1000;
     session->begun = TRUE;
   }
   GST_BUFFER_PTS (buffer) -= session->base;
-  GST_BUFFER_DTS (buffer) = GST_BUFFER_PTS (buffer);
-  session->step = GST_BUFFER_PTS (buffer) - session->last;
-  session->last = GST_BUFFER_PTS (buffer);
+  GST_BUFFER_DTS (buffer) -= session->base;
+  session->step = GST_BUFFER_DTS (buffer) - session->decoded;
+  session->decoded = GST_BUFFER_DTS (buffer);
+  session->last = MAX (session->last, GST_BUFFER_PTS (buffer));
   gst_app_src_push_buffer (GST_APP_SRC (session->source), buffer); /* what it refuses, an error explains */
   return TRUE;
 }

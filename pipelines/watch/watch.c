@@ -7,6 +7,7 @@
 #include "events.h"
 #include "gpu.h"
 #include "secrets.h"
+#include "serve.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -53,7 +54,8 @@ watch_start (Watch *watch, Config *config)
   event_post (NULL, "ready", "cameras", int_node (config->cameras->len), "pid", int_node (getpid ()), "gpus",
       int_node (gpu_count ()), "socket", watch->socket ? text_node (watch->socket) : NULL, "metrics_port",
       watch->metrics_port ? int_node (watch->metrics_port) : NULL, "page_port",
-      watch->page_port ? int_node (watch->page_port) : NULL, NULL);
+      watch->page_port ? int_node (watch->page_port) : NULL, "rtsp_port",
+      watch->rtsp_port ? int_node (watch->rtsp_port) : NULL, NULL);
   for (guint i = 0; i < config->cameras->len; i++)
     add_camera (watch, config->cameras->pdata[i], FALSE);
 }
@@ -128,7 +130,8 @@ watch_add_files (Watch *watch, GPtrArray *paths)
 {
   const Config *config = watch->config;
   const char *secrets = g_getenv ("CF_WATCH_SECRETS");
-  const char *const files[] = { config->path, secrets && *secrets ? secrets : config->secrets, config->mqtt.ca };
+  const char *const files[] = { config->path, secrets && *secrets ? secrets : config->secrets, config->mqtt.ca,
+    config->rtsp.users };
 
   for (guint i = 0; i < G_N_ELEMENTS (files); i++)
     if (files[i])
@@ -150,7 +153,7 @@ watch_reload (Watch *watch, GString *wrong)
   JsonObject *answer;
   Config *config = config_load (watch->config->path, wrong, NULL, NULL);
 
-  if (!config || !secrets_load (config->secrets, wrong)) {
+  if (!config || !secrets_load (config->secrets, wrong) || !serve_read_users (wrong)) {
     g_clear_pointer (&config, config_free);
     return NULL;
   }
@@ -177,7 +180,7 @@ watch_reload (Watch *watch, GString *wrong)
     add_camera (watch, settings, FALSE);
   }
   if (strcmp (config->process, watch->config->process))
-    json_array_add_string_element (lists[RESTART], "control, mqtt, metrics or page");
+    json_array_add_string_element (lists[RESTART], "control, mqtt, metrics, page or rtsp");
   /* What only a restart takes up is compared with what the process started with. */
   g_free (config->process);
   config->process = g_strdup (watch->config->process);

@@ -16,6 +16,7 @@ typedef struct {
   const char *socket; /* its path; NULL: none */
   guint metrics_port; /* 0: none */
   guint page_port;    /* 0: none */
+  guint rtsp_port;    /* the same */
   gboolean ending, clean;
   gint64 end_by; /* monotonic µs */
 } Watch;

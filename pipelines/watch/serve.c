@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
+ *
+ * serve.c: filtered video for viewers, by gst-rtsp-server.
+ *
+ * Each viewer has a pipeline of its own, appsrc ! h264parse ! rtph264pay, which the camera's hub feeds. So one that is
+ * slow loses frames for itself alone, and each begins with a key frame. RTP goes through the viewer's TCP connection:
+ * no ports are open but the one that is configured, and with TLS all of it is encrypted. */
+#include "serve.h"
+
+#ifdef HAVE_RTSP_SERVER
+#include "secrets.h"
+
+#include <gst/app/gstappsrc.h>
+#include <gst/rtsp-server/rtsp-server.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#define SEND_BUFFER (256 << 10)    /* bytes of a connection, which are late video for a slow viewer */
+#define MAX_BODY 4096              /* bytes of a request's body */
+#define MAX_REFUSED 10             /* requests without a login, on one connection */
+#define IDLE (10 * G_USEC_PER_SEC) /* a connection that asks for no stream is closed */
+#define ENDS_WITHIN G_USEC_PER_SEC /* a viewer has so long for the end of a stream before it is disconnected */
+
+/* A viewer's pipeline. */
+typedef struct {
+  Hub *hub;
+  GstAppSrc *source;
+  gboolean begun;       /* the source has caps; under the hub's lock */
+  _Atomic gint64 ended; /* monotonic µs; 0: the stream has not ended */
+  GWeakRef client;      /* its connection */
+} Viewer;
+
+static GstRTSPServer *server;
+static GMainContext *context; /* of the thread that serves */
+static guint max_clients;
+static char *users_path;  /* NULL: nobody has to log in */
+static JsonObject *users; /* name -> { "password" } */
+static GTlsCertificate *certificate;
+
+static GMutex lock; /* of `viewers` */
+static GList *viewers;
+
+/* ---- a camera for a viewer ------------------------------------------------ */
+
+static void
+take (GstBuffer *buffer, GstCaps *caps, gpointer data)
+{
+  Viewer *viewer = data;
+
+  if (!viewer->begun)
+    gst_app_src_set_caps (viewer->source, caps);
+  viewer->begun = TRUE;
+  gst_app_src_push_buffer (viewer->source, buffer); /* it is refused when the pipeline has ended */
+}
+
+static gsize
+level (gpointer data)
+{
+  return gst_app_src_get_current_level_bytes (((Viewer *) data)->source);
+}
+
+static void
+end (gpointer data)
+{
+  Viewer *viewer = data;
+
+  gst_app_src_end_of_stream (viewer->source);
+  atomic_store (&viewer->ended, g_get_monotonic_time ());
+}
+
+static void
+viewer_free (gpointer data)
+{
+  Viewer *viewer = data;
+
+  hub_remove_taker (viewer->hub, viewer);
+  g_mutex_lock (&lock);
+  viewers = g_list_remove (viewers, viewer);
+  g_mutex_unlock (&lock);
+  g_weak_ref_clear (&viewer->client);
+  gst_object_unref (viewer->source);
+  hub_unref (viewer->hub);
+  g_free (viewer);
+}
+
+/* Counts the viewer. Returns FALSE if there are too many: one connection may ask for many streams. */
+static gboolean
+admit (Viewer *viewer)
+{
+  gboolean room;
+
+  g_mutex_lock (&lock);
+  room = g_list_length (viewers) < max_clients;
+  if (room)
+    viewers = g_list_prepend (viewers, viewer);
+  g_mutex_unlock (&lock);
+  return room;
+}
+
+typedef struct {
+  GstRTSPMediaFactory parent;
+  Hub *hub;
+} Mount;
+
+typedef GstRTSPMediaFactoryClass MountClass;
+
+GType mount_get_type (void);
+G_DEFINE_TYPE (Mount, mount, GST_TYPE_RTSP_MEDIA_FACTORY)
+
+/* Returns a viewer's pipeline; NULL: the camera has no stream now, or there are too many viewers. */
+static GstElement *
+make_viewer (Mount *mount)
+{
+  static const HubCalls calls = { .take = take, .level = level, .end = end };
+  GstElement *bin = gst_parse_launch ("( appsrc name=packets format=time is-live=true max-bytes=0 ! "
+                                      "h264parse config-interval=-1 ! "
+                                      "rtph264pay name=pay0 pt=96 aggregate-mode=zero-latency )",
+      NULL);
+  GstRTSPContext *request = gst_rtsp_context_get_current (); /* the one that is being answered */
+  Viewer *viewer;
+
+  if (!bin)
+    return NULL;
+  viewer = g_new0 (Viewer, 1);
+  viewer->hub = hub_ref (mount->hub);
+  viewer->source = GST_APP_SRC (gst_bin_get_by_name (GST_BIN (bin), "packets"));
+  g_weak_ref_init (&viewer->client, request->client);
+  g_socket_set_option (gst_rtsp_connection_get_write_socket (request->conn), SOL_SOCKET, SO_SNDBUF, SEND_BUFFER, NULL);
+  g_object_set_data_full (G_OBJECT (bin), "cf-viewer", viewer, viewer_free);
+  if (admit (viewer) && hub_add_taker (viewer->hub, &calls, viewer))
+    return bin;
+  gst_object_unref (gst_object_ref_sink (bin));
+  return NULL;
+}
+
+/* Does what the parent's function does, which has a critical warning where there is no element. */
+static GstRTSPMedia *
+construct (GstRTSPMediaFactory *factory, const GstRTSPUrl *url)
+{
+  GstElement *bin = make_viewer ((Mount *) factory);
+  GstRTSPMedia *media;
+
+  (void) url;
+  if (!bin)
+    return NULL;
+  media = gst_rtsp_media_new (bin);
+  gst_rtsp_media_collect_streams (media);
+  GST_RTSP_MEDIA_FACTORY_GET_CLASS (factory)->create_pipeline (factory, media);
+  return media;
+}
+
+/* The hub's frames come at the speed of the camera already. */
+static void
+configure (GstRTSPMediaFactory *factory, GstRTSPMedia *media)
+{
+  GST_RTSP_MEDIA_FACTORY_CLASS (mount_parent_class)->configure (factory, media);
+  gst_rtsp_media_set_rate_control (media, FALSE);
+}
+
+static void
+mount_finalize (GObject *object)
+{
+  g_clear_pointer (&((Mount *) object)->hub, hub_unref);
+  G_OBJECT_CLASS (mount_parent_class)->finalize (object);
+}
+
+static void
+mount_init (Mount *mount)
+{
+  gst_rtsp_media_factory_set_protocols (GST_RTSP_MEDIA_FACTORY (mount), GST_RTSP_LOWER_TRANS_TCP);
+}
+
+static void
+mount_class_init (MountClass *class)
+{
+  G_OBJECT_CLASS (class)->finalize = mount_finalize;
+  class->construct = construct;
+  class->configure = configure;
+}
+
+void
+serve_camera (const char *name, Hub *hub)
+{
+  g_autoptr (GstRTSPMountPoints) mounts = server ? gst_rtsp_server_get_mount_points (server) : NULL;
+  g_autofree char *path = g_strconcat ("/", name, NULL);
+  Mount *mount;
+
+  if (!mounts)
+    return;
+  gst_rtsp_mount_points_remove_factory (mounts, path);
+  if (!hub)
+    return;
+  mount = g_object_new (mount_get_type (), NULL);
+  mount->hub = hub_ref (hub);
+  gst_rtsp_mount_points_add_factory (mounts, path, GST_RTSP_MEDIA_FACTORY (mount));
+}
+
+/* ---- who may watch -------------------------------------------------------- */
+
+typedef GstRTSPAuth Login;
+typedef GstRTSPAuthClass LoginClass;
+
+GType login_get_type (void);
+G_DEFINE_TYPE (Login, login, GST_TYPE_RTSP_AUTH)
+
+/* Whoever has logged in may watch all cameras; others do not even learn which there are. */
+static gboolean
+login_check (GstRTSPAuth *login, GstRTSPContext *request, const char *what)
+{
+  GstRTSPAuthClass *parent = GST_RTSP_AUTH_CLASS (login_parent_class);
+  gsize refused;
+
+  if (g_str_equal (what, GST_RTSP_AUTH_CHECK_CONNECT))
+    return parent->check (login, request, what);
+  if (g_str_equal (what, GST_RTSP_AUTH_CHECK_TRANSPORT_CLIENT_SETTINGS)) /* nobody chooses where RTP goes to */
+    return FALSE;
+  if (!users_path || request->method == GST_RTSP_OPTIONS)
+    return TRUE;
+  refused = GPOINTER_TO_SIZE (g_object_get_data (G_OBJECT (request->client), "cf-refused"));
+  if (refused >= MAX_REFUSED) /* each answer has a nonce that is kept; look_at_client () closes the connection */
+    return FALSE;
+  /* The one check that asks for a login, and for no more. */
+  if (parent->check (login, request, GST_RTSP_AUTH_CHECK_TRANSPORT_CLIENT_SETTINGS))
+    return TRUE;
+  g_object_set_data (G_OBJECT (request->client), "cf-refused", GSIZE_TO_POINTER (refused + 1));
+  return FALSE;
+}
+
+static void
+login_init (Login *login)
+{
+  gst_rtsp_auth_set_supported_methods (login, GST_RTSP_AUTH_DIGEST);
+  gst_rtsp_auth_set_realm (login, "cf-watch");
+  gst_rtsp_auth_set_tls_certificate (login, certificate);
+}
+
+static void
+login_class_init (LoginClass *class)
+{
+  class->check = login_check;
+}
+
+static GstRTSPFilterResult
+close_client (GstRTSPServer *from, GstRTSPClient *client, gpointer data)
+{
+  (void) from;
+  (void) client;
+  (void) data;
+  return GST_RTSP_FILTER_REMOVE;
+}
+
+static gboolean
+close_all (gpointer data)
+{
+  (void) data;
+  g_list_free_full (gst_rtsp_server_client_filter (server, close_client, NULL), g_object_unref);
+  return G_SOURCE_REMOVE;
+}
+
+gboolean
+serve_read_users (GString *wrong)
+{
+  JsonObject *read = users_path ? secrets_read_users (users_path, wrong) : NULL;
+  g_autoptr (GList) names = read ? json_object_get_members (read) : NULL;
+  g_autoptr (GstRTSPAuth) login = NULL;
+  const gboolean same = read && users && json_object_equal (users, read);
+
+  if (!read || same) {
+    g_clear_pointer (&read, json_object_unref);
+    return same || !users_path;
+  }
+  login = g_object_new (login_get_type (), NULL);
+  for (GList *l = names; l; l = l->next) {
+    GstRTSPToken *token = gst_rtsp_token_new (GST_RTSP_TOKEN_TRANSPORT_CLIENT_SETTINGS, G_TYPE_BOOLEAN, TRUE, NULL);
+
+    gst_rtsp_auth_add_digest (login, l->data,
+        json_object_get_string_member (json_object_get_object_member (read, l->data), "password"), token);
+    gst_rtsp_token_unref (token);
+  }
+  gst_rtsp_server_set_auth (server, login);
+  g_main_context_invoke (context, close_all, NULL);
+  g_clear_pointer (&users, json_object_unref);
+  users = read;
+  return TRUE;
+}
+
+/* ---- the server ----------------------------------------------------------- */
+
+typedef GstRTSPServer Server;
+typedef GstRTSPServerClass ServerClass;
+
+GType server_get_type (void);
+G_DEFINE_TYPE (Server, server, GST_TYPE_RTSP_SERVER)
+
+static GstRTSPClient *
+create_client (GstRTSPServer *from)
+{
+  GList *clients = gst_rtsp_server_client_filter (from, NULL, NULL);
+  gboolean room = g_list_length (clients) < max_clients;
+  GstRTSPClient *client = room ? GST_RTSP_SERVER_CLASS (server_parent_class)->create_client (from) : NULL;
+  gint64 now = g_get_monotonic_time ();
+
+  g_list_free_full (clients, g_object_unref);
+  if (client)
+    g_object_set_data_full (G_OBJECT (client), "cf-since", g_memdup2 (&now, sizeof now), g_free);
+  return client; /* NULL: the connection is closed */
+}
+
+/* Where a camera is there but has no stream, gst-rtsp-server says "Bad Request". */
+static GstRTSPStatusCode
+adjust_error_code (GstRTSPClient *client, GstRTSPContext *request, GstRTSPStatusCode code)
+{
+  (void) client;
+  return request->factory && code == GST_RTSP_STS_BAD_REQUEST ? GST_RTSP_STS_SERVICE_UNAVAILABLE : code;
+}
+
+static void
+server_init (Server *self)
+{
+  g_autoptr (GstRTSPThreadPool) threads = gst_rtsp_thread_pool_new ();
+
+  gst_rtsp_thread_pool_set_max_threads (threads, 0); /* all connections in the thread that accepts them */
+  gst_rtsp_server_set_thread_pool (self, threads);
+  gst_rtsp_server_set_content_length_limit (self, MAX_BODY);
+}
+
+static void
+server_class_init (ServerClass *class)
+{
+  GstRTSPClientClass *client_class = g_type_class_ref (GST_TYPE_RTSP_CLIENT); /* there is no other server here */
+
+  class->create_client = create_client;
+  client_class->adjust_error_code = adjust_error_code;
+}
+
+/* Closes a connection that asks for no stream, or does not log in. */
+static GstRTSPFilterResult
+look_at_client (GstRTSPServer *from, GstRTSPClient *client, gpointer now)
+{
+  GList *sessions = gst_rtsp_client_session_filter (client, NULL, NULL);
+  gboolean idle = !sessions && *(gint64 *) now - *(gint64 *) g_object_get_data (G_OBJECT (client), "cf-since") > IDLE;
+
+  (void) from;
+  g_list_free_full (sessions, g_object_unref);
+  return idle || GPOINTER_TO_SIZE (g_object_get_data (G_OBJECT (client), "cf-refused")) >= MAX_REFUSED
+      ? GST_RTSP_FILTER_REMOVE
+      : GST_RTSP_FILTER_KEEP;
+}
+
+/* Forgets a session whose client has gone, or has ended its stream. */
+static GstRTSPFilterResult
+look_at_session (GstRTSPSessionPool *sessions, GstRTSPSession *session, gpointer data)
+{
+  GList *media = gst_rtsp_session_filter (session, NULL, NULL);
+  const gboolean empty = !media;
+
+  (void) sessions;
+  (void) data;
+  g_list_free_full (media, g_object_unref);
+  return empty ? GST_RTSP_FILTER_REMOVE : GST_RTSP_FILTER_KEEP;
+}
+
+static gboolean
+on_second (gpointer data)
+{
+  gint64 now = g_get_monotonic_time (), ended;
+  GstRTSPSessionPool *sessions = data;
+  GList *over = NULL;
+
+  gst_rtsp_session_pool_cleanup (sessions);
+  g_list_free_full (gst_rtsp_session_pool_filter (sessions, look_at_session, NULL), g_object_unref);
+  g_list_free_full (gst_rtsp_server_client_filter (server, look_at_client, &now), g_object_unref);
+  g_mutex_lock (&lock);
+  for (GList *l = viewers; l; l = l->next) {
+    Viewer *viewer = l->data;
+    GstRTSPClient *client;
+
+    if ((ended = atomic_load (&viewer->ended)) && now - ended > ENDS_WITHIN &&
+        (client = g_weak_ref_get (&viewer->client)))
+      over = g_list_prepend (over, client);
+  }
+  g_mutex_unlock (&lock);
+  g_list_foreach (over, (GFunc) (void (*) (void)) gst_rtsp_client_close, NULL);
+  g_list_free_full (over, g_object_unref);
+  return G_SOURCE_CONTINUE;
+}
+
+static gpointer
+run (gpointer loop)
+{
+  g_main_context_push_thread_default (context);
+  g_main_loop_run (loop);
+  return NULL;
+}
+
+guint
+serve_start (const Config *config, GString *wrong)
+{
+  g_autofree char *port = g_strdup_printf ("%u", config->rtsp.port);
+  g_autoptr (GstRTSPSessionPool) sessions = NULL;
+  g_autoptr (GSource) source = NULL, timer = g_timeout_source_new_seconds (1);
+  g_autoptr (GError) error = NULL;
+
+  if (config->rtsp.certificate &&
+      !(certificate = g_tls_certificate_new_from_files (config->rtsp.certificate, config->rtsp.key, &error))) {
+    g_string_append_printf (wrong, "rtsp: %s: %s", config->rtsp.certificate, error->message);
+    return 0;
+  }
+  max_clients = config->rtsp.clients;
+  users_path = g_strdup (config->rtsp.users);
+  context = g_main_context_new ();
+  server = g_object_new (server_get_type (), NULL);
+  gst_rtsp_server_set_address (server, config->rtsp.address);
+  gst_rtsp_server_set_service (server, port);
+  sessions = gst_rtsp_server_get_session_pool (server);
+  if (certificate && !users_path) {
+    g_autoptr (GstRTSPAuth) login = g_object_new (login_get_type (), NULL);
+
+    gst_rtsp_server_set_auth (server, login);
+  }
+  if (!serve_read_users (wrong))
+    return 0;
+  if (!(source = gst_rtsp_server_create_source (server, NULL, &error))) {
+    g_string_append_printf (wrong, "rtsp: %s port %s: %s", config->rtsp.address, port, error->message);
+    return 0;
+  }
+  g_source_attach (source, context);
+  g_source_set_callback (timer, on_second, sessions, NULL); /* the server keeps it */
+  g_source_attach (timer, context);
+  g_thread_unref (g_thread_new ("rtsp", run, g_main_loop_new (context, FALSE)));
+  return (guint) gst_rtsp_server_get_bound_port (server);
+}
+#endif
