@@ -471,6 +471,14 @@ on_message (GstBus *bus, GstMessage *message, gpointer data)
   return camera->watch != 0;
 }
 
+gboolean
+camera_encodes (const Camera *camera)
+{
+  const CameraSettings *settings = camera->settings;
+
+  return (settings->record.folder || settings->shown || settings->on_page) && !camera->no_encoder;
+}
+
 /* ---- start --------------------------------------------------------------- */
 
 /* Makes a pipeline and starts it. */
@@ -479,7 +487,7 @@ make (Camera *camera, CameraState state)
 {
   PipelinePlan plan = { .settings = camera->settings,
     .software_encoder = camera->software_encoder,
-    .encodes = (camera->settings->record.folder || camera->settings->shown) && !camera->no_encoder };
+    .encodes = camera_encodes (camera) };
   g_autoptr (GString) wrong = g_string_new (NULL), note = g_string_new (NULL);
   g_autolist (GstElement) elements = NULL;
 
@@ -841,7 +849,7 @@ camera_status (Camera *camera)
       "height", sized ? int_node (camera->height) : NULL, "backend", word_node (backend), "gpu",
       camera->gpu >= 0 ? int_node (camera->gpu) : NULL, "uptime_s", number_node (up / G_USEC_PER_SEC), "record",
       object_node (record), "live",
-      camera->settings->shown
+      camera->settings->shown || camera->settings->on_page
           ? object_node (object_of ("clients", int_node (viewers), "dropped", int_node ((gint64) missed), NULL))
           : NULL,
       "elements", runs ? array_node (elements_status (camera)) : NULL, NULL);

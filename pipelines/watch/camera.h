@@ -86,6 +86,8 @@ JsonNode *camera_get (Camera *camera, const char *target, GString *wrong);
 JsonArray *camera_describe (Camera *camera, GString *wrong);
 /* Sets `enabled` of all elements that have it. */
 void camera_enable (Camera *camera, gboolean on, GString *wrong);
+/* Returns whether its frames are encoded, while it is up. */
+gboolean camera_encodes (const Camera *camera);
 /* Returns the state's name for users, to whom NEW is "waiting", LOOKING "starting" and GONE "ended". */
 const char *camera_state_name (CameraState state);
 /* Returns the status for JSON. */

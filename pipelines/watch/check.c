@@ -164,7 +164,7 @@ check_recording (const Place *place)
   const RecordSettings *record = &place->settings->record;
   g_autoptr (GString) missing = g_string_new (NULL);
 
-  if (record->folder || place->settings->shown)
+  if (record->folder || place->settings->shown || place->settings->on_page)
     elements_for_encoding (place->settings, missing);
   if (missing->len)
     fault (place, FALSE, record->folder ? "record" : "live", 0, "nothing can be %s: %s",
@@ -185,8 +185,9 @@ add_notes (const Place *place, GstElement *filter, GString *notes)
   place->reader->wrong = notes;
   if (record->folder && record->when == WHEN_MOTION && filter && !filter_reports_motion (filter))
     fault (place, TRUE, "when", 0, "note: " FILTER_NO_MOTION);
-  if (json_object_get_boolean_member_with_default (from, "live", FALSE) && !place->settings->shown)
-    fault (place, FALSE, "live", 0, "note: nobody can watch, since the file has no \"rtsp\"");
+  if (json_object_get_boolean_member_with_default (from, "live", FALSE) && !place->settings->shown &&
+      !place->settings->on_page)
+    fault (place, FALSE, "live", 0, "note: nobody can watch, since the file has neither \"rtsp\" nor \"page\"");
   place->reader->wrong = wrong;
 }
 

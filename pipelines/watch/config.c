@@ -299,6 +299,7 @@ read_camera (Reader *reader, JsonObject *object, const Config *config, const cha
   if (ok && s->every && !s->http)
     ok = reader_fault (reader, object, where, "every", "is for cameras over HTTP that send one picture at a time");
   ok = check_tls (reader, object, where, s) && ok;
+  s->on_page = s->shown && config->page.on;
   s->shown &= config->rtsp.on;
   if (!s->filter)
     s->filter = g_strdup ("");

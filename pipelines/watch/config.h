@@ -39,7 +39,7 @@ typedef struct {
   guint64 max_bytes;                 /* that may come without a picture */
   guint width, height, rate;         /* 0: not given */
   int gpu;                           /* -1: the one with the fewest cameras */
-  gboolean shown;                    /* to viewers: `live` of the file, where it has `rtsp` */
+  gboolean shown, on_page;           /* `live` of the file, where it has `rtsp`; where it has `page` */
   RecordSettings record;
 } CameraSettings;
 

@@ -5,15 +5,18 @@
 #include "http.h"
 
 #include <string.h>
+#include <sys/socket.h>
 
 #ifdef HAVE_SOUP
-#define SILENT 5             /* s, until a connection is closed: its client may have gone without a word */
-#define LASTS 30             /* s that a connection has, whatever its client does */
-#define MAX_CONNECTIONS 64   /* any other is closed at once */
-#define MAX_BODY (64 << 10)  /* bytes of a request */
-#define MAX_EXCESS (1 << 20) /* bytes that are read on, and dropped, so that the client sees the answer */
+#define SILENT 5                /* s, until a connection is closed: its client may have gone without a word */
+#define LASTS 30                /* s that a connection has, whatever its client does */
+#define MAX_CONNECTIONS 64      /* any other is closed at once */
+#define MAX_BODY (64 << 10)     /* bytes of a request */
+#define MAX_EXCESS (1 << 20)    /* bytes that are read on, and dropped, so that the client sees the answer */
+#define SEND_BUFFER (256 << 10) /* bytes of a connection that lasts: what waits there comes late */
 #define RECEIVED "cf-watch-received"
 #define CONNECTION "cf-watch-connection"
+#define CLIENT "cf-watch-client"
 
 struct Http {
   SoupServer *server;
@@ -33,8 +36,8 @@ static const char *const headers[][2] = {
   { "Referrer-Policy", "no-referrer" },
   { "Cross-Origin-Resource-Policy", "same-origin" },
   { "Content-Security-Policy",
-      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self'; "
-      "frame-ancestors 'none'; base-uri 'none'; form-action 'self'" },
+      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; media-src blob:; "
+      "connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'" },
 };
 
 static void
@@ -256,10 +259,23 @@ on_connection (GSocketService *from, GSocketConnection *connection, GObject *sou
   *client = (Client) { http, connection, g_timeout_add_seconds (LASTS, on_too_long, client) };
   http->connections++;
   g_object_weak_ref (G_OBJECT (connection), on_closed, client);
+  g_object_set_data (G_OBJECT (connection), CLIENT, client);
   /* libsoup does not tell the socket of a connection that it has not accepted, but has this very object. */
   g_object_set_data (G_OBJECT (remote), CONNECTION, connection);
   g_socket_set_timeout (g_socket_connection_get_socket (connection), SILENT);
   return soup_server_accept_iostream (http->server, G_IO_STREAM (connection), local, remote, NULL);
+}
+
+void
+http_keep (SoupServerMessage *message)
+{
+  GObject *connection = g_object_get_data (G_OBJECT (soup_server_message_get_remote_address (message)), CONNECTION);
+  Client *client = g_object_get_data (connection, CLIENT);
+  GSocket *socket = g_socket_connection_get_socket (client->connection);
+
+  g_clear_handle_id (&client->timer, g_source_remove);
+  g_socket_set_timeout (socket, 0);
+  g_socket_set_option (socket, SOL_SOCKET, SO_SNDBUF, SEND_BUFFER, NULL);
 }
 
 /* libsoup serves the connections, but does not accept them: libsoup 3.2 never frees the GSocket of one that it has

@@ -25,6 +25,8 @@ void http_stop (Http *http);
 void http_answer (SoupServerMessage *message, guint status, const char *type, GBytes *body);
 /* Answers with the object, which it takes. */
 void http_answer_json (SoupServerMessage *message, guint status, JsonObject *object);
+/* Lets the message's connection, which another protocol is going to use, last. */
+void http_keep (SoupServerMessage *message);
 /* Answers {"ok":false,"error":"..."}. */
 #define http_refuse(message, status, ...) http_answer_json (message, status, error_of (__VA_ARGS__))
 #endif

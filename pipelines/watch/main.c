@@ -16,6 +16,7 @@
 #include "serve.h"
 #include "status.h"
 #include "watch.h"
+#include "ws.h"
 
 #include <errno.h>
 #include <gio/gio.h>
@@ -58,6 +59,7 @@ on_event (const char *line, const char *camera, const char *type)
   if (g_str_equal (type, "stopping"))
     notify ("STOPPING=1");
   mqtt_publish (line, camera, type);
+  ws_show_event (line);
 }
 
 static gboolean

@@ -8,6 +8,7 @@
 #include "http.h"
 #include "snapshot.h"
 #include "token.h"
+#include "ws.h"
 
 #include <string.h>
 
@@ -153,6 +154,19 @@ answer_picture (const Call *call)
   }
 }
 
+/* Live pictures, events and states: ws.h. */
+static void
+answer_ws (const Call *call)
+{
+  g_autoptr (GString) wrong = g_string_new (NULL);
+  guint status = SOUP_STATUS_SERVICE_UNAVAILABLE;
+
+  if (call->watch->ending)
+    g_string_append (wrong, "the program is ending");
+  if (wrong->len || !ws_open (call->watch, call->message, &status, wrong))
+    http_refuse (call->message, status, "%s", wrong->str);
+}
+
 static const Route routes[] = {
   { "GET", "status", "status" },
   { "GET", "cameras", .answer = answer_cameras },
@@ -165,6 +179,7 @@ static const Route routes[] = {
   { "POST", "cameras/*/trigger", "trigger" },
   { "POST", "cameras/*/restart", "restart" },
   { "GET", "cameras/*/snapshot.jpg", .answer = answer_picture },
+  { "GET", "ws", .answer = answer_ws },
 };
 
 /* Returns the parts of the path that the route has * for (free them), or NULL: it is another path. */
@@ -280,6 +295,7 @@ static const struct {
   { "/", "index.html", "text/html; charset=utf-8" },
   { "/page.js", "page.js", "text/javascript; charset=utf-8" },
   { "/draw.js", "draw.js", "text/javascript; charset=utf-8" },
+  { "/live.js", "live.js", "text/javascript; charset=utf-8" },
   { "/page.css", "page.css", "text/css; charset=utf-8" },
   { "/favicon.ico", "favicon.svg", "image/svg+xml" },
 };
@@ -325,6 +341,7 @@ page_start (Watch *watch, const Config *config, GString *wrong)
 void
 page_stop (void)
 {
+  ws_stop ();
   http_stop (server);
 }
 #endif

@@ -14,6 +14,7 @@ import urllib.request
 
 import harness
 from harness import Failed, Skip, Watch, expect, main
+from websocket import CLOSE, WebSocket
 
 HEAP = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(harness.PROGRAM))), 'tests', 'watch', 'libheap.so')
 # After a halt of the process the source brings all late frames at once, and two pools keep what they had to add: up to
@@ -205,5 +206,35 @@ def pages(folder):
         watch.end()
 
 
+def sockets(folder):
+    """Pages that are opened and closed: with a word, without one, and while pictures are under way."""
+    with counted({'cameras': {'up': {**CAMERA, 'live': True}}, 'page': {'port': 0}}, folder) as watch:
+        port = watch.ready.get('page_port')
+        if not port:
+            raise Skip('built without libsoup')
+        watch.wait('started', 'up')
+        with open(os.path.join(folder, 'cf-watch', 'page-token'), encoding='ascii') as file:
+            login = {'Authorization': 'Bearer ' + file.read()}
+
+        def visit(number):
+            with WebSocket(port, login) as client:
+                for channel, how in enumerate(('mp4', 'jpeg', 'mp4', 'jpeg'), 1):
+                    client.send({'watch': 'up', 'channel': channel, 'as': how})
+                if number % 4:
+                    client.until(lambda message: isinstance(message, bytes))
+                    client.send({'stop': 1})
+                    client.send(b'quack')
+                if number % 2:
+                    client.send(b'', CLOSE)
+                    while client.data or client.socket.recv(1 << 16):
+                        client.data = b''
+
+        def nobody():
+            watch.until('nobody looks', lambda status: status['cameras']['up']['live']['clients'] == 0)
+
+        watch.does_not_grow('a page that is opened', visit, settle=nobody)
+        watch.end()
+
+
 if __name__ == '__main__':
-    sys.exit(main(restarts, recordings, commands, clients, pages))
+    sys.exit(main(restarts, recordings, commands, clients, pages, sockets))

@@ -29,7 +29,8 @@ function toFractions(text, numbers) {
     return numbers;
   const size = controls.get(find('target').value.replace(/roi$/, 'roi-size'))?.property.value;
   const [width, height] = size ? size.split('x').map(Number)
-    : [find('picture').naturalWidth || 1, find('picture').naturalHeight || 1];
+    : find('video').hidden ? [find('picture').naturalWidth || 1, find('picture').naturalHeight || 1]
+      : [find('video').videoWidth || 1, find('video').videoHeight || 1];
   return numbers.map((value, i) => value / (i % 2 ? height : width));
 }
 

@@ -4,11 +4,9 @@
 // never made HTML.
 'use strict';
 
-const TILE_MS = 500; // from one picture of a tile to the next, at least
-const LARGE_MS = 150;
-const STATUS_MS = 2000;
-const PICTURES = 4; // under way: a browser has six connections, and commands need some
+const RATE = 2; // pictures a second of a tile, at most
 const WAIT_MS = 20000;
+const EVENTS = 100; // that are shown
 
 const find = id => document.getElementById(id);
 
@@ -23,8 +21,6 @@ function say(text, wrong = false) {
   find('note').className = wrong ? 'wrong' : '';
 }
 
-const pause = ms => new Promise(resolve => setTimeout(resolve, ms));
-
 // Returns the answer; throws what the server says is wrong.
 async function ask(path, method = 'GET', body = {}) {
   const more = method === 'GET' ? {} : { headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) };
@@ -35,71 +31,32 @@ async function ask(path, method = 'GET', body = {}) {
   return answer;
 }
 
-// ---- pictures
-
-let underWay = 0;
-
-// Puts the next picture into the image. Another one is asked for only when this one has arrived, so that a slow
-// connection gets fewer pictures, not later ones.
-async function load(image, camera, query) {
-  underWay++;
-  try {
-    const response = await fetch(`api/v1/cameras/${camera}/snapshot.jpg${query}`,
-      { signal: AbortSignal.timeout(WAIT_MS) });
-    if (!response.ok)
-      throw new Error((await response.json()).error);
-    const old = image.src;
-    image.src = URL.createObjectURL(await response.blob());
-    await image.decode();
-    URL.revokeObjectURL(old);
-    image.classList.remove('away');
-  } catch {
-    image.classList.add('away'); // what was there is no picture of now
-  } finally {
-    underWay--;
-  }
-}
-
-// Loads pictures while `wanted ()`. Returns a function that ends it.
-function follow(image, camera, query, ms, wanted) {
-  let on = true;
-  (async () => {
-    while (on) {
-      const begun = performance.now();
-      const up = states.get(camera)?.state === 'up';
-      if (!up)
-        image.classList.add('away');
-      else if (underWay < PICTURES && document.visibilityState === 'visible' && wanted()) {
-        await load(image, camera, query);
-        await pause(Math.max(0, begun + ms - performance.now()));
-        continue;
-      }
-      await pause(underWay < PICTURES ? 200 : 20);
-    }
-    URL.revokeObjectURL(image.src);
-  })();
-  return () => { on = false; };
-}
-
 // ---- the grid
 
-const states = new Map(); // camera -> its status
-const tiles = new Map(); // camera -> { link, text, visible, end }
+const states = new Map(); // camera -> its state
+const tiles = new Map(); // camera -> { camera, link, image, text, end }
 
+const isUp = camera => states.get(camera)?.state === 'up';
+
+// Only tiles that are seen get pictures.
 const sight = new IntersectionObserver(entries => {
-  for (const entry of entries)
-    for (const tile of tiles.values())
-      if (tile.link === entry.target)
-        tile.visible = entry.isIntersecting;
+  for (const { target, isIntersecting } of entries) {
+    const tile = tiles.get(target.dataset.camera);
+    tile?.end();
+    if (tile && isIntersecting)
+      tile.end = showPictures(tile.image, target.dataset.camera, { width: 320, rate: RATE }, () => isUp(tile.camera));
+    else if (tile)
+      tile.end = () => {};
+  }
 });
 
 function addTile(camera) {
   const image = make('img', { alt: '', className: 'away' }), text = make('span');
-  const tile = { link: make('a', { href: '#' + camera }, image, text), text, visible: false };
-  tiles.set(camera, tile);
-  tile.end = follow(image, camera, '?width=320', TILE_MS, () => tile.visible && !current);
-  find('grid').append(tile.link);
-  sight.observe(tile.link);
+  const link = make('a', { href: '#' + camera }, image, text);
+  link.dataset.camera = camera;
+  tiles.set(camera, { camera, link, image, text, end: () => {} });
+  find('grid').append(link);
+  sight.observe(link);
 }
 
 function removeTile(camera, tile) {
@@ -110,8 +67,8 @@ function removeTile(camera, tile) {
 }
 
 function describe(status) {
-  const recorded = status.record?.on ? ', recorded' : '';
-  return status.state === 'up' ? `up, ${Math.round(status.fps)} frames/s${recorded}`
+  const recorded = status.recorded ? ', recorded' : '';
+  return status.state === 'up' ? `up, ${status.fps} frames/s${recorded}`
     : status.state + (status.reason ? ': ' + status.reason : '');
 }
 
@@ -122,40 +79,58 @@ function showStates() {
   for (const [camera, status] of states) {
     if (!tiles.has(camera))
       addTile(camera);
-    tiles.get(camera).text.textContent = `${camera}: ${describe(status)}`;
+    const tile = tiles.get(camera);
+    tile.text.textContent = `${camera}: ${describe(status)}`;
+    if (!isUp(camera)) // what is there is no picture of now
+      tile.image.classList.add('away');
   }
-  if (current) {
-    find('state').textContent = states.has(current) ? describe(states.get(current)) : 'there is no such camera';
-    find('record').options[0].textContent = states.get(current)?.record.mode ?? '';
-  }
+  if (!current)
+    return;
+  find('state').textContent = states.has(current) ? describe(states.get(current)) : 'there is no such camera';
+  find('record').options[0].textContent = states.get(current)?.record ?? '';
+  if (!isUp(current))
+    for (const picture of [find('picture'), find('video')])
+      picture.classList.add('away');
+  if (shownAs !== (states.get(current)?.video ?? false))
+    showPicture();
 }
 
-async function followStates() {
-  let away = false;
-  for (;;) {
-    try {
-      const { status } = await ask('status');
-      states.clear();
-      for (const camera of Object.keys(status.cameras))
-        states.set(camera, status.cameras[camera]);
-      if (away)
-        say('');
-      away = false;
-    } catch {
-      states.clear();
-      away = true;
-      say('cf-watch does not answer', true);
-    }
-    if (!away || current)
-      showStates();
-    await pause(STATUS_MS);
-  }
-}
+window.addEventListener('cameras', ({ detail }) => {
+  for (const [camera, state] of Object.entries(detail))
+    if (state)
+      states.set(camera, state);
+    else
+      states.delete(camera);
+  showStates();
+});
+
+window.addEventListener('connection', ({ detail: there }) => {
+  states.clear(); // all of them come anew
+  for (const picture of document.querySelectorAll('img, video'))
+    picture.classList.add('away');
+  say(there ? '' : 'cf-watch does not answer', !there);
+});
+
+// ---- events
+
+const NOT_SHOWN = ['schema', 'seq', 'time', 'camera', 'type'];
+
+window.addEventListener('report', ({ detail }) => {
+  const members = Object.entries(detail).filter(([name]) => !NOT_SHOWN.includes(name));
+  const text = members.map(([name, value]) => `${name}: ${JSON.stringify(value)}`).join(', ');
+  const when = new Date(detail.time).toLocaleTimeString();
+  find('events').prepend(make('li', { textContent: `${when} ${detail.camera ?? ''} ${detail.type} ${text}` }));
+  find('events').children[EVENTS]?.remove();
+  if (detail.camera === current && ['back', 'settings-applied', 'settings-refused', 'command'].includes(detail.type))
+    readElements(detail.type === 'back').catch(() => {});
+});
 
 // ---- one camera
 
 let current = ''; // the camera that is shown large; '': the grid is
 let endPicture = () => {};
+let shownAs = null; // as video, as pictures, or not yet
+let unplayable = false; // this browser cannot play the camera's video
 let controls = new Map(); // 'INDEX/PROPERTY' -> { property, input, note }
 
 const path = rest => `cameras/${current}/${rest}`;
@@ -265,8 +240,22 @@ find('record').onchange = event => command('record', { value: event.target.value
 find('trigger').onclick = () => command('trigger', {}, 'triggered');
 find('restart').onclick = () => command('restart', {}, 'restarted');
 
+// Shows the camera large: its video where it is encoded and the browser plays it, else its pictures.
+function showPicture() {
+  shownAs = states.get(current)?.video ?? false;
+  const asVideo = shownAs && !unplayable && Boolean(Source), camera = current;
+  endPicture();
+  find('video').hidden = !asVideo;
+  find('picture').hidden = asVideo;
+  endPicture = asVideo ? playVideo(find('video'), camera, () => isUp(camera), () => { unplayable = true; showPicture(); })
+    : showPictures(find('picture'), camera, {}, () => isUp(camera));
+}
+
 async function show() {
   endPicture();
+  endPicture = () => {};
+  shownAs = null;
+  unplayable = false;
   current = location.hash.slice(1);
   if (!/^[A-Za-z0-9][\w.-]*$/.test(current)) // no camera's name: it would be part of an address
     current = '';
@@ -280,10 +269,8 @@ async function show() {
   document.title = current ? `${current} - cf-watch` : 'cf-watch';
   if (!current)
     return;
-  const image = find('picture');
-  image.alt = `Filtered picture of ${current}`;
-  image.classList.add('away');
-  endPicture = follow(image, current, '', LARGE_MS, () => true);
+  find('picture').alt = `Filtered picture of ${current}`;
+  find('video').setAttribute('aria-label', `Filtered video of ${current}`);
   try {
     await readElements(true);
   } catch (error) {
@@ -293,4 +280,4 @@ async function show() {
 
 window.onhashchange = show;
 show();
-followStates();
+connect();
