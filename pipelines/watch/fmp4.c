@@ -7,13 +7,22 @@
 
 #define TIMESCALE 90000 /* units a second */
 
+/* The writer's own function takes it for granted that the place is aligned. */
+static void
+put_word (GstByteWriter *out, guint32 word)
+{
+  const guint32 big = GUINT32_TO_BE (word);
+
+  gst_byte_writer_put_data (out, (const guint8 *) &big, sizeof big);
+}
+
 /* Begins a box. Returns its place, for end_box (). */
 static guint
 begin_box (GstByteWriter *out, const char *type)
 {
   const guint at = gst_byte_writer_get_pos (out);
 
-  gst_byte_writer_put_uint32_be (out, 0); /* its size */
+  put_word (out, 0); /* its size */
   gst_byte_writer_put_data (out, (const guint8 *) type, 4);
   return at;
 }
@@ -24,7 +33,7 @@ end_box (GstByteWriter *out, guint at)
   const guint end = gst_byte_writer_get_pos (out);
 
   gst_byte_writer_set_pos (out, at);
-  gst_byte_writer_put_uint32_be (out, end - at);
+  put_word (out, end - at);
   gst_byte_writer_set_pos (out, end);
 }
 
@@ -32,7 +41,7 @@ static void
 put_words (GstByteWriter *out, const guint32 *words, guint n)
 {
   for (guint i = 0; i < n; i++)
-    gst_byte_writer_put_uint32_be (out, words[i]);
+    put_word (out, words[i]);
 }
 
 #define WORDS(out, ...) \
@@ -90,7 +99,7 @@ put_table (GstByteWriter *out, const GstCaps *caps, guint32 width, guint32 heigh
   WORDS (out, 0, 1);
   avc1 = begin_box (out, "avc1");
   WORDS (out, 0, 1, 0, 0, 0, 0, width << 16 | height, 0x480000, 0x480000, 0, 0x10000, 0, 0, 0, 0, 0, 0, 0, 24);
-  gst_byte_writer_put_uint16_be (out, 0xffff);
+  gst_byte_writer_fill (out, 0xff, 2);
   avcc = begin_box (out, "avcC");
   if (parameters) {
     gst_byte_writer_put_data (out, map.data, (guint) map.size);

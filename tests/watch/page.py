@@ -432,6 +432,17 @@ def middle(browser, what):
         return context.getImageData(0, 0, 1, 1).data[0];''', what)
 
 
+def slide(page, web):
+    """A number of a sensible range has a slider beside its field."""
+    slider = 'const { slider } = controls.get(arguments[0]); return slider && [slider.min, slider.max, slider.value]'
+    expect(web.run(slider, '0/blocks') == ['2', '64', '8'], 'a slider')
+    expect(web.run(slider, '0/roi') is web.run(slider, '0/roi-hold') is None, 'no slider')
+    web.run('const { slider } = controls.get("0/blocks"); slider.value = 9; slider.oninput(); slider.onchange()')
+    page.wait('command', 'door', command='set', arguments='0.blocks 9', by='page')
+    web.until('the value in force', lambda: web.run(slider, '0/blocks')[2] == '9' ==
+              web.run('return controls.get("0/blocks").input.value'))
+
+
 def browser(folder):
     """In Chromium: the grid, one camera large, its controls, areas by mouse and by keyboard; the console is empty."""
     white = {'source': 'test:white', 'width': 640, 'height': 480, 'rate': 10}
@@ -458,6 +469,7 @@ def browser(folder):
                web.run(value, '0/fill-color') == '#000000', 'values')
         note = 'return document.getElementById("note").textContent'
         change = 'const c = controls.get(arguments[0]); c.input.value = arguments[1]; c.input.onchange()'
+        slide(page, web)
         web.run(change, '0/roi', 'nonsense')
         web.until("the element's sentence", lambda: 'nonsense' in web.run(
             'return controls.get("0/roi").note.textContent'))

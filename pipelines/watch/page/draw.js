@@ -140,6 +140,8 @@ find('draw').onkeydown = event => {
   paint();
 };
 
+new ResizeObserver(paint).observe(find('draw')); // corners are round whatever the picture's size
+
 // ---- tools
 
 // Shows what is in force.

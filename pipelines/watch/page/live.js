@@ -123,7 +123,7 @@ function showPictures(image, camera, how, isUp) {
 const Source = window.MediaSource ?? window.ManagedMediaSource; // the second is what iPhones have
 const DURATION = 1; // s, that each frame says to last, FMP4_DURATION
 const KEPT = 10; // s behind what is shown
-const FAR = 0.6, LATE = 0.15, EARLY = 0.02, TARGET = 0.04; // s from the frame that is shown to the newest one
+const FAR = 0.6, LATE = 0.06, EARLY = 0.01, TARGET = 0.04; // s from the frame that is shown to the newest one
 
 // Keeps the video close to the newest frame: a little faster or slower, or by a jump.
 function keepUp(video) {

@@ -7,6 +7,8 @@
 const RATE = 2; // pictures a second of a tile, at most
 const WAIT_MS = 20000;
 const EVENTS = 100; // that are shown
+const WIDEST = 5000; // of the ranges that have sliders
+const STEPS = 1000; // of a slider for fractions
 
 const find = id => document.getElementById(id);
 
@@ -131,7 +133,7 @@ let current = ''; // the camera that is shown large; '': the grid is
 let endPicture = () => {};
 let shownAs = null; // as video, as pictures, or not yet
 let unplayable = false; // this browser cannot play the camera's video
-let controls = new Map(); // 'INDEX/PROPERTY' -> { property, input, note }
+let controls = new Map(); // 'INDEX/PROPERTY' -> { property, input, slider, note }
 
 const path = rest => `cameras/${current}/${rest}`;
 
@@ -168,8 +170,22 @@ function makeInput(property) {
   return make('input', { type: 'text', spellcheck: false });
 }
 
+// Returns a slider for a number beside its field, or null: over a range so wide nobody finds a value with it.
+function makeSlider(property, input) {
+  const span = property.max - property.min;
+  if (input.type !== 'number' || !(span <= WIDEST))
+    return null;
+  const slider = make('input', { type: 'range', min: property.min, max: property.max,
+    step: property.type === 'integer' ? 1 : span / STEPS, ariaLabel: property.name });
+  slider.oninput = () => { input.value = +Number(slider.value).toPrecision(4); };
+  slider.onchange = () => input.onchange();
+  return slider;
+}
+
 // Shows the value that is in force, unless somebody is typing another one.
-function showValue({ property, input }) {
+function showValue({ property, input, slider }) {
+  if (slider && slider !== document.activeElement)
+    slider.value = property.value;
   if (input === document.activeElement && input.type !== 'checkbox')
     return;
   if (input.type === 'checkbox')
@@ -180,14 +196,18 @@ function showValue({ property, input }) {
 
 function addControl(key, property) {
   const input = makeInput(property), note = make('span', { className: 'wrong-value' });
+  const slider = makeSlider(property, input);
   note.setAttribute('role', 'alert');
-  controls.set(key, { property, input, note });
+  controls.set(key, { property, input, slider, note });
   input.disabled = !property.live;
+  if (slider)
+    slider.disabled = !property.live;
   input.onchange = () => set(key, input.type === 'checkbox' ? input.checked
     : input.type === 'color' ? '0xff' + input.value.slice(1) : input.value);
   const range = 'min' in property && !isColor(property) ? ` (${property.min} to ${property.max})` : '';
   const why = property.live ? '' : '\nOnly a new pipeline takes this up: change it in the file, and reload.';
-  return make('label', { title: property.blurb + range + why }, make('span', { textContent: property.name }), input, note);
+  return make('label', { title: property.blurb + range + why, className: slider ? 'slides' : '' },
+    make('span', { textContent: property.name }), ...slider ? [slider] : [], input, note);
 }
 
 // Those that the line or a command has set come first.
