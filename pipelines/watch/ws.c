@@ -22,11 +22,12 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#define MAX_VIEWERS 32  /* others of the server's connections stay for requests */
-#define MAX_CHANNELS 64 /* of a page */
-#define MAX_VIDEOS 2    /* of them; each may hold a mebibyte and a group of pictures */
-#define TICK 50         /* ms */
-#define A_SECOND 20     /* ticks */
+#define MAX_VIEWERS 32       /* others of the server's connections stay for requests */
+#define MAX_CHANNELS 64      /* of a page */
+#define MAX_LARGE 2          /* of them, whose messages may be large: mp4, and pictures of their own size */
+#define MAX_UNREAD (1 << 20) /* bytes that wait for a page, above which no picture is made for it */
+#define TICK 50              /* ms */
+#define A_SECOND 20          /* ticks */
 #define ALIVE (10 * A_SECOND)
 #define PICTURES 4 /* a camera has one picture of each size made in so many ticks, for all who wait for one */
 #define MAX_RATE (A_SECOND / PICTURES)
@@ -199,7 +200,8 @@ leave_hub (Channel *channel)
   channel->ended = 0;
 }
 
-/* Begins to take the camera's frames, if there are some; else it is tried again. */
+/* Begins to take the camera's frames, if there are some; else the next tick tries it again. No other place does it:
+ * each time the newest group of pictures is sent, which a page may not ask for a thousand times a second. */
 static void
 join_hub (Watch *watch, Channel *channel)
 {
@@ -241,7 +243,8 @@ ask (Watch *watch, Channel *channel)
   const Camera *camera;
 
   if ((ticks + g_str_hash (channel->camera)) % PICTURES || channel->asked || ticks < channel->next ||
-      atomic_load (&channel->sent) != atomic_load (&channel->arrived))
+      atomic_load (&channel->sent) != atomic_load (&channel->arrived) ||
+      websocket_waiting (channel->socket) > MAX_UNREAD) /* it may say that it has what its machine has not taken */
     return;
   camera = watch_find (watch, channel->camera);
   if (!camera || camera->state != CAMERA_UP)
@@ -420,12 +423,12 @@ static const Field fields[] = {
 };
 
 static guint
-count_videos (const Viewer *viewer)
+count_large (const Viewer *viewer)
 {
   guint n = 0;
 
   for (guint i = 0; i < viewer->channels->len; i++)
-    n += ((Channel *) viewer->channels->pdata[i])->video;
+    n += !((Channel *) viewer->channels->pdata[i])->small;
   return n;
 }
 
@@ -433,15 +436,16 @@ static void
 watch_camera (Viewer *viewer, const Ask *asked, GString *wrong)
 {
   Camera *camera = watch_find (viewer->watch, asked->watch);
-  const gboolean video = asked->as == AS_MP4;
+  const gboolean video = asked->as == AS_MP4, small = !video && asked->width > 0;
   Channel *channel;
 
   if (!camera)
     g_string_append (wrong, "there is no such camera");
   else if (!asked->channel || find_channel (viewer, asked->channel))
     g_string_append (wrong, "channel has to be a number from 1 to 255 that is not in use");
-  else if (viewer->channels->len >= MAX_CHANNELS || (video && count_videos (viewer) >= MAX_VIDEOS))
-    g_string_append_printf (wrong, "a page has %d channels at most, %d of them mp4", MAX_CHANNELS, MAX_VIDEOS);
+  else if (viewer->channels->len >= MAX_CHANNELS || (!small && count_large (viewer) >= MAX_LARGE))
+    g_string_append_printf (wrong, "a page has %d channels at most, %d of them as mp4 or without a width", MAX_CHANNELS,
+        MAX_LARGE);
   else if (video && !camera_encodes (camera))
     g_string_append (wrong, "the camera is not encoded: it has neither \"live\" nor \"record\"");
   if (wrong->len)
@@ -452,11 +456,9 @@ watch_camera (Viewer *viewer, const Ask *asked, GString *wrong)
   channel->number = (guint8) asked->channel;
   channel->camera = g_strdup (asked->watch);
   channel->video = video;
-  channel->small = asked->width > 0;
+  channel->small = small;
   channel->every = A_SECOND / (asked->rate ? asked->rate : MAX_RATE);
-  g_ptr_array_add (viewer->channels, channel);
-  if (video)
-    join_hub (viewer->watch, channel);
+  g_ptr_array_add (viewer->channels, channel); /* the next tick begins */
 }
 
 /* Notes what has arrived, but no more than was sent. A channel that has been stopped may still be named. */

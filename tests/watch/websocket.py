@@ -21,7 +21,7 @@ class Refused(Exception):
 class WebSocket:
     """A connection; `read ()` returns the next message: a JSON object, or bytes. It answers pings."""
 
-    def __init__(self, port, headers, buffer=None, path='/api/v1/ws'):
+    def __init__(self, port, headers, buffer=None, early=b''):
         self.socket = socket.socket()
         if buffer:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
@@ -30,10 +30,11 @@ class WebSocket:
         key = base64.b64encode(os.urandom(16)).decode()
         all_of_them = {'Host': f'127.0.0.1:{port}', 'Upgrade': 'websocket', 'Connection': 'Upgrade',
                        'Sec-WebSocket-Key': key, 'Sec-WebSocket-Version': '13', **headers}
-        lines = [f'GET {path} HTTP/1.1', *(f'{name}: {value}' for name, value in all_of_them.items() if value), '', '']
+        sent = {name: value for name, value in all_of_them.items() if value}
+        lines = ['GET /api/v1/ws HTTP/1.1', *(f'{name}: {value}' for name, value in sent.items()), '', '']
         self.data = b''
         try:
-            self.socket.sendall('\r\n'.join(lines).encode())
+            self.socket.sendall('\r\n'.join(lines).encode() + early)
             while b'\r\n\r\n' not in self.data:
                 self.more()
             head, self.data = self.data.split(b'\r\n\r\n', 1)
