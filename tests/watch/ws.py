@@ -15,7 +15,7 @@ import threading
 import time
 
 import harness
-from harness import SECONDS, Skip, expect, free_port, main, need
+from harness import SECONDS, Skip, expect, free_port, main, need, run
 from hidden import Camera
 from live import memory
 from page import HIDE, PICTURES, Page, door, gray, middle
@@ -118,6 +118,11 @@ def checks(folder):
         page.api('GET', 'ws', status=400)
         page.api('POST', 'ws', status=405)
         page.end()
+    # A `live` that nobody can see is hardly meant.
+    for more, noted in (({}, True), ({'page': {'port': 0}}, False)):
+        page.write({'cameras': door(live=True), **more})
+        status, _, text = run('--check', page.path)
+        expect(status == 0 and ('nobody can watch' in text) == noted, text)
 
 
 def states(folder):
