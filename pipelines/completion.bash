@@ -16,7 +16,7 @@ _cf_options () { # PROGRAM
     cf-identify)
       echo "--help --output --force --window --fragment --blur --chart --noise --symmetry --max-radius --version" ;;
     cf-regions) echo "--help --filter --interval --largest --frames --json --version" ;;
-    cf-watch) echo "--help --check --page-link --version" ;;
+    cf-watch) echo "--help --check --hash-password --page-link --version" ;;
   esac
 }
 

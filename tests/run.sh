@@ -42,6 +42,7 @@ packages () {
   # cf-watch: what it can be built with, a broker, and what looks at its files and lines.
   pkg-config --exists libmosquitto 2> /dev/null || echo libmosquitto-dev
   pkg-config --exists libsoup-3.0 2> /dev/null || echo libsoup-3.0-dev
+  pkg-config --exists libxcrypt 2> /dev/null || echo libcrypt-dev
   pkg-config --exists gstreamer-rtsp-server-1.0 2> /dev/null || echo libgstrtspserver-1.0-dev
   pkg-config --exists libsystemd 2> /dev/null || echo libsystemd-dev
   command -v mosquitto > /dev/null || [ -x /usr/sbin/mosquitto ] || echo mosquitto

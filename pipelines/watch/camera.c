@@ -9,6 +9,7 @@
 #include "events.h"
 #include "filter.h"
 #include "gpu.h"
+#include "may.h"
 #include "properties.h"
 #include "serve.h"
 #include "snapshot.h"
@@ -758,6 +759,14 @@ camera_set (Camera *camera, const char *target, const char *value, GString *wron
   /* This may be the value that was wrong. */
   if (camera->state == CAMERA_FAILED || (camera->state == CAMERA_WAITING && was_refused))
     camera_restart (camera, NULL);
+}
+
+gboolean
+camera_may_set (Camera *camera, const char *target, const char *value, GString *wrong)
+{
+  g_autolist (GstElement) elements = camera_elements (camera, wrong);
+
+  return elements && may_set (camera->settings, elements, target, value, wrong);
 }
 
 void

@@ -81,6 +81,8 @@ void camera_tick (Camera *camera);
 
 /* Set and get "ELEMENT.PROPERTY" of the filter line, as overrides_set () does, or add what is wrong to `wrong`. */
 void camera_set (Camera *camera, const char *target, const char *value, GString *wrong);
+/* Returns whether an operator may do that, as may_set () says. */
+gboolean camera_may_set (Camera *camera, const char *target, const char *value, GString *wrong);
 JsonNode *camera_get (Camera *camera, const char *target, GString *wrong);
 /* Returns the filter's elements with all their properties, as properties.h says; NULL with what is wrong. */
 JsonArray *camera_describe (Camera *camera, GString *wrong);

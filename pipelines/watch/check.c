@@ -5,9 +5,11 @@
 #include "check.h"
 
 #include "../tools/line.h"
+#include "certificate.h"
 #include "elements.h"
 #include "filter.h"
 #include "json.h"
+#include "overrides.h"
 #include "pipeline.h"
 #include "secrets.h"
 
@@ -174,6 +176,24 @@ check_recording (const Place *place)
   check_folder (place);
 }
 
+/* Checks the names of what an operator may set: one that is wrong would be found when somebody is refused. */
+static void
+check_may_set (const Place *place, GstElement *filter)
+{
+  g_autolist (GstElement) elements = find_elements (filter, "name");
+  int index;
+
+  for (char **one = place->settings->may_set; one && *one; one++) {
+    g_autoptr (GString) wrong = g_string_new (NULL);
+    GParamSpec *spec = overrides_find (elements, *one, &index, wrong);
+
+    if (spec)
+      overrides_check_changeable (spec, wrong);
+    if (wrong->len)
+      fault (place, FALSE, "page", 0, "may_set: %s", wrong->str);
+  }
+}
+
 /* Adds what is allowed but can hardly be meant. */
 static void
 add_notes (const Place *place, GstElement *filter, GString *notes)
@@ -204,21 +224,40 @@ check_pipeline (const Place *place, JsonObject *cameras)
     reader_fault (place->reader, cameras, "cameras", place->settings->name, "%s", text->str);
 }
 
+/* Adds what is wrong with the files of users and of TLS that a server names; all of them may be NULL. Notes users who
+ * cannot log in there. */
 static void
-check_rtsp (Reader *reader, JsonObject *top, const Config *config)
+check_server (Reader *reader, JsonObject *top, const char *server, const char *users, const char *certificate,
+    const char *key, GString *notes)
 {
+  JsonNode *node = json_object_get_member (top, server);
+  JsonObject *object = node && JSON_NODE_HOLDS_OBJECT (node) ? json_node_get_object (node) : top;
   g_autoptr (GString) wrong = g_string_new (NULL);
-  g_autoptr (GTlsCertificate) certificate = NULL;
-  g_autoptr (GError) error = NULL;
-  JsonObject *users = config->rtsp.users ? secrets_read_users (config->rtsp.users, wrong) : NULL;
+  g_autoptr (GTlsCertificate) loaded = NULL;
+  g_autoptr (GDateTime) ends = NULL, now = g_date_time_new_now_utc ();
+  JsonObject *read = users ? secrets_read_users (users, wrong) : NULL;
+  g_autoptr (GList) names = read ? json_object_get_members (read) : NULL;
+  GString *faults = reader->wrong;
 
   if (wrong->len)
-    reader_fault (reader, json_object_get_object_member (top, "rtsp"), "rtsp", "users", "%s", wrong->str);
-  g_clear_pointer (&users, json_object_unref);
-  if (config->rtsp.certificate && config->rtsp.key &&
-      !(certificate = g_tls_certificate_new_from_files (config->rtsp.certificate, config->rtsp.key, &error)))
-    reader_fault (reader, json_object_get_object_member (top, "rtsp"), "rtsp", "tls", "%s: %s",
-        config->rtsp.certificate, error->message);
+    reader_fault (reader, object, server, "users", "%s", wrong->str);
+  g_string_truncate (wrong, 0);
+  if (certificate && key && !(loaded = certificate_load (certificate, key, wrong)))
+    reader_fault (reader, object, server, "tls", "%s", wrong->str);
+  reader->wrong = notes;
+  if (loaded && (ends = g_tls_certificate_get_not_valid_after (loaded)) && g_date_time_compare (ends, now) < 0) {
+    g_autofree char *day = g_date_time_format (ends, "%F");
+
+    reader_fault (reader, object, server, "tls", "note: %s was valid until %s only", certificate, day);
+  }
+  if (read && !names)
+    reader_fault (reader, object, server, "users", "note: %s has no users, so nobody can log in", users);
+  for (GList *l = names; l && !strcmp (server, "rtsp"); l = l->next)
+    if (!json_object_has_member (json_object_get_object_member (read, l->data), "password"))
+      reader_fault (reader, object, server, "users", "note: %s cannot watch: RTSP needs a \"password\", not a \"hash\"",
+          (const char *) l->data);
+  reader->wrong = faults;
+  g_clear_pointer (&read, json_object_unref);
 }
 
 void
@@ -235,7 +274,8 @@ check_config (Reader *reader, JsonObject *top, const Config *config, gpointer no
     elements_for_pictures (missing);
   if (missing->len)
     reader_fault (reader, top, "", "page", "no picture can be shown: %s", missing->str);
-  check_rtsp (reader, top, config);
+  check_server (reader, top, "page", config->page.users, config->page.certificate, config->page.key, notes);
+  check_server (reader, top, "rtsp", config->rtsp.users, config->rtsp.certificate, config->rtsp.key, notes);
   for (guint i = 0; i < config->cameras->len; i++) {
     const CameraSettings *settings = config->cameras->pdata[i];
     JsonObject *cameras = json_object_get_object_member (top, "cameras");
@@ -248,6 +288,8 @@ check_config (Reader *reader, JsonObject *top, const Config *config, gpointer no
     }
     check_source (&place);
     check_recording (&place);
+    if (filter)
+      check_may_set (&place, filter);
     add_notes (&place, filter, notes);
     if (has_secrets && filter)
       check_pipeline (&place, cameras);

@@ -46,6 +46,12 @@ static const Field camera_fields[] = {
   { "gpu", FIELD_INT, CAMERA (gpu), -1, 63 },
   { "live", FIELD_BOOL, CAMERA (shown) },
   { "record", FIELD_OTHER },
+  { "page", FIELD_OTHER },
+  { NULL },
+};
+
+static const Field camera_page_fields[] = {
+  { "may_set", FIELD_OTHER },
   { NULL },
 };
 
@@ -74,6 +80,10 @@ static const Field metrics_fields[] = {
 static const Field page_fields[] = {
   { "port", FIELD_UINT, CONFIG (page.port), 0, 65535 },
   { "address", FIELD_TEXT, CONFIG (page.address) },
+  { "users", FIELD_PATH, CONFIG (page.users) },
+  { "names", FIELD_OTHER },
+  { "tls", FIELD_OTHER },
+  { "allow_plain", FIELD_BOOL, CONFIG (page.allow_plain) },
   { NULL },
 };
 
@@ -86,9 +96,15 @@ static const Field rtsp_fields[] = {
   { NULL },
 };
 
-static const Field tls_fields[] = {
+static const Field rtsp_tls_fields[] = {
   { "certificate", FIELD_PATH, CONFIG (rtsp.certificate) },
   { "key", FIELD_PATH, CONFIG (rtsp.key) },
+  { NULL },
+};
+
+static const Field page_tls_fields[] = {
+  { "certificate", FIELD_PATH, CONFIG (page.certificate) },
+  { "key", FIELD_PATH, CONFIG (page.key) },
   { NULL },
 };
 
@@ -127,6 +143,7 @@ camera_settings_unref (CameraSettings *settings)
   g_free (settings->tls_pin);
   g_free (settings->place);
   g_free (settings->record.folder);
+  g_strfreev (settings->may_set);
   g_free (settings);
 }
 
@@ -142,6 +159,10 @@ config_free (Config *config)
   g_free (config->mqtt.ca);
   g_free (config->metrics.address);
   g_free (config->page.address);
+  g_free (config->page.users);
+  g_strfreev (config->page.names);
+  g_free (config->page.certificate);
+  g_free (config->page.key);
   g_free (config->rtsp.address);
   g_free (config->rtsp.users);
   g_free (config->rtsp.certificate);
@@ -266,6 +287,48 @@ check_tls (Reader *reader, JsonObject *object, const char *where, CameraSettings
   return ok;
 }
 
+/* Returns the texts of an array, each of which has these characters alone (NULL: any), NULL-terminated; NULL: it is
+ * something else. Free them. */
+static char **
+read_texts (JsonNode *node, const char *characters)
+{
+  JsonArray *array = JSON_NODE_HOLDS_ARRAY (node) ? json_node_get_array (node) : NULL;
+  const guint n = array ? json_array_get_length (array) : 0;
+  g_auto (GStrv) texts = g_new0 (char *, n + 1);
+
+  for (guint i = 0; i < n; i++) {
+    JsonNode *one = json_array_get_element (array, i);
+    const char *text = json_node_get_value_type (one) == G_TYPE_STRING ? json_node_get_string (one) : "";
+
+    if (!*text || (characters && strspn (text, characters) != strlen (text)))
+      return NULL;
+    texts[i] = g_strdup (text);
+  }
+  return array ? g_steal_pointer (&texts) : NULL;
+}
+
+/* Reads `page` of a camera or of the defaults. */
+static gboolean
+read_camera_page (Reader *reader, JsonObject *object, const char *where, CameraSettings *settings)
+{
+  JsonObject *page = reader_object (reader, object, where, "page");
+  JsonNode *may = page ? json_object_get_member (page, "may_set") : NULL;
+  g_autofree char *at = g_strconcat (where, ".page", NULL);
+
+  if (!page)
+    return !json_object_has_member (object, "page");
+  if (!reader_fill (reader, page, at, camera_page_fields, settings))
+    return FALSE;
+  if (!may)
+    return TRUE;
+  g_clear_pointer (&settings->may_set, g_strfreev);
+  settings->may_set_all = json_node_get_value_type (may) == G_TYPE_STRING &&
+      !strcmp (json_node_get_string (may), "all");
+  if (settings->may_set_all || (settings->may_set = read_texts (may, NULL)))
+    return TRUE;
+  return reader_fault (reader, page, at, "may_set", "has to be \"all\" or a list: [\"mask.roi\"]");
+}
+
 static CameraSettings *
 read_camera (Reader *reader, JsonObject *object, const Config *config, const char *where, const char *name)
 {
@@ -295,6 +358,8 @@ read_camera (Reader *reader, JsonObject *object, const Config *config, const cha
     ok &= reader_fill (reader, record[1], at, record_fields, s);
   if ((record[0] || record[1]) && !s->record.folder && !has_member (record, "folder"))
     ok = reader_fault (reader, record[1] ? record[1] : object, at, "folder", "is missing: the folder to record into");
+  ok = read_camera_page (reader, defaults, "defaults", s) && ok;
+  ok = read_camera_page (reader, object, where, s) && ok;
   ok = check_source (reader, (JsonObject *[]) { defaults, object }, where, s) && ok;
   if (ok && s->every && !s->http)
     ok = reader_fault (reader, object, where, "every", "is for cameras over HTTP that send one picture at a time");
@@ -424,10 +489,31 @@ read_metrics (Reader *reader, JsonObject *object, Config *config)
   return ok;
 }
 
+/* Reads `tls` of a server, into the two files that the fields name. */
+static gboolean
+read_tls (Reader *reader, JsonObject *object, const char *where, const Field *fields, Config *config)
+{
+  JsonObject *tls = reader_object (reader, object, where, "tls");
+  g_autofree char *inside = g_strconcat (where, ".tls", NULL);
+
+  if (!tls)
+    return !json_object_has_member (object, "tls");
+  if (!reader_fill (reader, tls, inside, fields, config))
+    return FALSE;
+  if (!json_object_has_member (tls, "certificate") || !json_object_has_member (tls, "key"))
+    return reader_fault (reader, object, where, "tls",
+        "has to be { \"certificate\": FILE, \"key\": FILE }, both of them PEM");
+  if (!g_tls_backend_supports_tls (g_tls_backend_get_default ()))
+    return reader_fault (reader, object, where, "tls", "nothing here knows TLS: install glib-networking");
+  return TRUE;
+}
+
 static gboolean
 read_page (Reader *reader, JsonObject *object, Config *config)
 {
+  JsonNode *names = json_object_get_member (object, "names");
   gboolean ok = reader_fill (reader, object, "page", page_fields, config);
+  g_autoptr (GInetAddress) address = g_inet_address_new_from_string (config->page.address);
 
 #ifndef HAVE_SOUP
   return reader_fault (reader, object, "page", NULL, "this cf-watch was built without libsoup, so it serves no page");
@@ -435,11 +521,25 @@ read_page (Reader *reader, JsonObject *object, Config *config)
   config->page.on = TRUE;
   if (!json_object_has_member (object, "port"))
     ok = reader_fault (reader, object, "page", "port", "is missing: the TCP port to serve it at, 0 for any");
-  if (strcmp (config->page.address, "127.0.0.1"))
+  if (names &&
+      !(config->page.names = read_texts (names, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-")))
+    ok = reader_fault (reader, object, "page", "names",
+        "has to be names of this machine, without a port: [\"cams.lan\"]");
+  ok = read_tls (reader, object, "page", page_tls_fields, config) && ok;
+  if (!address)
+    ok = reader_fault (reader, object, "page", "address", "\"%s\" is not an IP address", config->page.address);
+  else if (g_inet_address_get_is_loopback (address))
+    return ok;
+  else if (!config->page.users)
     ok = reader_fault (reader, object, "page", "address",
-        "%s is not 127.0.0.1: the page has no users and no TLS, so it is for this machine only; another one reaches it "
-        "through a tunnel, ssh -L %u:127.0.0.1:%u HOST",
+        "%s can be reached from other machines: set \"users\", the file of those who may use the page; or leave it at "
+        "127.0.0.1, which another machine reaches through a tunnel, ssh -L %u:127.0.0.1:%u HOST",
         config->page.address, config->page.port, config->page.port);
+  else if (!config->page.certificate && !config->page.allow_plain)
+    ok = reader_fault (reader, object, "page", "address",
+        "%s can be reached from other machines, and passwords and pictures can be read on the way: set \"tls\", or "
+        "\"allow_plain\": true if that is meant",
+        config->page.address);
   return ok;
 }
 
@@ -447,7 +547,6 @@ static gboolean
 read_rtsp (Reader *reader, JsonObject *object, Config *config)
 {
   gboolean ok = reader_fill (reader, object, "rtsp", rtsp_fields, config);
-  JsonObject *tls = reader_object (reader, object, "rtsp", "tls");
   g_autoptr (GInetAddress) address = g_inet_address_new_from_string (config->rtsp.address);
 
 #ifndef HAVE_RTSP_SERVER
@@ -462,14 +561,7 @@ read_rtsp (Reader *reader, JsonObject *object, Config *config)
         "%s can be reached from other machines, and everybody there could watch: set \"users\", the file of those who "
         "may",
         config->rtsp.address);
-  if (tls && !reader_fill (reader, tls, "rtsp.tls", tls_fields, config))
-    return FALSE;
-  if (tls && (!config->rtsp.certificate || !config->rtsp.key))
-    ok = reader_fault (reader, object, "rtsp", "tls",
-        "has to be { \"certificate\": FILE, \"key\": FILE }, both of them PEM");
-  if (tls && !g_tls_backend_supports_tls (g_tls_backend_get_default ()))
-    ok = reader_fault (reader, object, "rtsp", "tls", "nothing here knows TLS: install glib-networking");
-  return ok && !(json_object_has_member (object, "tls") && !tls);
+  return read_tls (reader, object, "rtsp", rtsp_tls_fields, config) && ok;
 }
 
 static gboolean
@@ -485,6 +577,7 @@ read_defaults (Reader *reader, JsonObject *top, Config *config)
     ok = reader_fill (reader, defaults, "defaults", camera_fields, scratch);
     if (record)
       ok &= reader_fill (reader, record, "defaults.record", record_fields, scratch);
+    ok &= read_camera_page (reader, defaults, "defaults", scratch);
     json_object_unref (config->defaults);
     config->defaults = json_object_ref (defaults);
   }

@@ -41,6 +41,9 @@ typedef struct {
   int gpu;                           /* -1: the one with the fewest cameras */
   gboolean shown, on_page;           /* `live` of the file, where it has `rtsp`; where it has `page` */
   RecordSettings record;
+  /* What an operator may set, NULL-terminated; NULL: nothing where the filter hides, else all. */
+  char **may_set;
+  gboolean may_set_all;
 } CameraSettings;
 
 typedef struct {
@@ -61,9 +64,11 @@ typedef struct {
     guint port;
   } metrics;
   struct {
-    char *address;
+    gboolean on, allow_plain;
+    char *address, *users;   /* users: a file as secrets.h says; NULL: only the token opens the page */
+    char **names;            /* further ones of this machine, NULL-terminated; NULL: none */
+    char *certificate, *key; /* files; NULL: no TLS */
     guint port;
-    gboolean on;
   } page;
   struct {
     gboolean on;

@@ -16,6 +16,7 @@ typedef struct {
   Watch *watch;
   ControlAnswer answer;
   gpointer from;  /* who gets the answer */
+  Role role;      /* what the caller may do */
   const char *by; /* who changes something; NULL: there is no event */
   Camera *camera; /* the argument of this kind; NULL: not given */
   char **word;    /* the arguments, NULL-terminated */
@@ -33,6 +34,7 @@ typedef enum {
 
 typedef struct {
   const char *name;
+  Role role; /* that it needs */
   struct {
     ArgumentKind kind;
     const char *name; /* as it is documented */
@@ -81,6 +83,8 @@ command_set (const Call *call)
   JsonObject *answer;
   JsonNode *value;
 
+  if (call->role < ROLE_ADMIN && !camera_may_set (call->camera, call->word[1], call->word[2], wrong))
+    return coded (403, answer_of (wrong));
   camera_set (call->camera, call->word[1], call->word[2], wrong);
   answer = answer_of (wrong);
   value = camera_get (call->camera, call->word[1], missing);
@@ -116,6 +120,8 @@ command_enable (const Call *call)
 {
   g_autoptr (GString) wrong = g_string_new (NULL);
 
+  if (call->role < ROLE_ADMIN && !camera_may_set (call->camera, NULL, NULL, wrong))
+    return coded (403, answer_of (wrong));
   camera_enable (call->camera, !strcmp (call->word[1], "on"), wrong);
   return answer_of (wrong);
 }
@@ -271,19 +277,19 @@ add_snapshot_file (const Call *call, GPtrArray *paths)
 #define CHOICE(words) { ARGUMENT_CHOICE, words }
 
 static const Command commands[] = {
-  { "set", { CAMERA, TEXT ("ELEMENT.PROPERTY"), TEXT ("VALUE") }, command_set, add_set_files },
-  { "get", { CAMERA, TEXT ("ELEMENT.PROPERTY") }, command_get, add_filter_files },
-  { "elements", { CAMERA }, command_elements, add_filter_files },
-  { "enable", { CAMERA, CHOICE ("on|off") }, command_enable, add_filter_files },
-  { "add", { TEXT ("CAMERA"), TEXT ("{json}") }, command_add, add_new_files },
-  { "remove", { CAMERA }, command_remove, NULL },
-  { "reload", { { 0 } }, command_reload, add_watch_files },
-  { "snapshot", { CAMERA, TEXT ("[--overwrite] FILE") }, command_snapshot, add_snapshot_file },
-  { "record", { CAMERA, CHOICE ("on|off|auto") }, command_record, NULL },
-  { "trigger", { CAMERA }, command_trigger, NULL },
-  { "restart", { CAMERA }, command_restart, NULL },
-  { "status", { { ARGUMENT_ANY_CAMERA, "[CAMERA]" } }, command_status, NULL },
-  { "quit", { { 0 } }, command_quit, NULL },
+  { "set", ROLE_OPERATOR, { CAMERA, TEXT ("ELEMENT.PROPERTY"), TEXT ("VALUE") }, command_set, add_set_files },
+  { "get", ROLE_VIEWER, { CAMERA, TEXT ("ELEMENT.PROPERTY") }, command_get, add_filter_files },
+  { "elements", ROLE_VIEWER, { CAMERA }, command_elements, add_filter_files },
+  { "enable", ROLE_OPERATOR, { CAMERA, CHOICE ("on|off") }, command_enable, add_filter_files },
+  { "add", ROLE_ADMIN, { TEXT ("CAMERA"), TEXT ("{json}") }, command_add, add_new_files },
+  { "remove", ROLE_ADMIN, { CAMERA }, command_remove, NULL },
+  { "reload", ROLE_ADMIN, { { 0 } }, command_reload, add_watch_files },
+  { "snapshot", ROLE_ADMIN, { CAMERA, TEXT ("[--overwrite] FILE") }, command_snapshot, add_snapshot_file },
+  { "record", ROLE_OPERATOR, { CAMERA, CHOICE ("on|off|auto") }, command_record, NULL },
+  { "trigger", ROLE_OPERATOR, { CAMERA }, command_trigger, NULL },
+  { "restart", ROLE_OPERATOR, { CAMERA }, command_restart, NULL },
+  { "status", ROLE_VIEWER, { { ARGUMENT_ANY_CAMERA, "[CAMERA]" } }, command_status, NULL },
+  { "quit", ROLE_OWNER, { { 0 } }, command_quit, NULL },
 };
 
 /* Returns the command; NULL with the answer that there is none. */
@@ -340,6 +346,10 @@ check_words (const Command *command, Call *call)
 {
   const guint n = count_arguments (command), given = g_strv_length (call->word);
 
+  if (call->role < command->role)
+    return coded (403,
+        error_of ("%s needs the role %s, and yours is %s", command->name, role_name (command->role),
+            role_name (call->role)));
   if (given > n || (given < n && command->arguments[given].kind != ARGUMENT_ANY_CAMERA))
     return usage (command);
   if (call->watch->ending && command->run != command_status)
@@ -366,11 +376,12 @@ run (const Command *command, const Call *call)
   JsonObject *answer = command->run (call);
 
   if (answer && call->by && json_object_get_boolean_member (answer, "ok")) {
-    g_autofree char *all = g_strjoinv (" ", call->word + 1), *clean = secrets_hide (all);
+    char **rest = call->word[0] ? call->word + 1 : call->word;
+    g_autofree char *all = g_strjoinv (" ", rest), *clean = secrets_hide (all);
     g_autofree char *arguments = g_strdup_printf ("%.200s", clean);
 
     event_post (call->word[0], "command", "command", word_node (command->name), "arguments", text_node (arguments),
-        "by", word_node (call->by), NULL);
+        "by", text_node (call->by), NULL);
   }
   return answer;
 }
@@ -419,11 +430,11 @@ execute (const Command *command, Call call, gboolean looked)
 }
 
 JsonObject *
-control_call (Watch *watch, const char *by, char **words, ControlAnswer answer, gpointer from)
+control_call (Watch *watch, Role role, const char *by, char **words, ControlAnswer answer, gpointer from)
 {
   JsonObject *wrong = NULL;
   const Command *command = find_command (words[0], &wrong);
-  const Call call = { .watch = watch, .by = by, .answer = answer, .from = from, .word = words + 1 };
+  const Call call = { .watch = watch, .role = role, .by = by, .answer = answer, .from = from, .word = words + 1 };
 
   return command ? execute (command, call, FALSE) : wrong;
 }
@@ -453,5 +464,6 @@ control_line (Watch *watch, char *line, ControlAnswer answer_later, gpointer fro
   for (guint n = 0, last = MAX (count_arguments (command), 1) - 1; n <= last; n++)
     if (!(words[n] = next_word (&line, n == last)))
       break;
-  return execute (command, (Call) { .watch = watch, .answer = answer_later, .from = from, .word = words }, FALSE);
+  return execute (command,
+      (Call) { .watch = watch, .role = ROLE_OWNER, .answer = answer_later, .from = from, .word = words }, FALSE);
 }

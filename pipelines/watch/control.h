@@ -5,6 +5,7 @@
 #ifndef PIPELINES_WATCH_CONTROL_H
 #define PIPELINES_WATCH_CONTROL_H
 
+#include "users.h"
 #include "watch.h"
 
 /* Takes the answer to a line, which comes later than the call. */
@@ -13,11 +14,11 @@ typedef void (*ControlAnswer) (gpointer from, JsonObject *answer);
 /* A member of errors that the fronts take out: the status of HTTP. */
 #define CONTROL_CODE "code"
 
-/* Executes a command: its name and arguments, NULL-terminated. Returns the answer; NULL: `answer` is called with it,
- * and with `from`. `by`: who changes something, a text that stays, for the event "command"; NULL: there is none. Main
- * thread. */
-JsonObject *control_call (Watch *watch, const char *by, char **words, ControlAnswer answer, gpointer from);
-/* Executes a line in the same way, for which there is no event. */
+/* Executes a command: its name and arguments, NULL-terminated, if the role may. Returns the answer; NULL: `answer` is
+ * called with it, and with `from`. `by`: who changes something, a text that stays until then, for the event "command";
+ * NULL: there is none. Main thread. */
+JsonObject *control_call (Watch *watch, Role role, const char *by, char **words, ControlAnswer answer, gpointer from);
+/* Executes a line of the program's owner in the same way, for which there is no event. */
 JsonObject *control_line (Watch *watch, char *line, ControlAnswer answer, gpointer from);
 
 #endif

@@ -12,6 +12,7 @@
 #include "mqtt.h"
 #include "page.h"
 #include "parts.h"
+#include "password.h"
 #include "secrets.h"
 #include "serve.h"
 #include "status.h"
@@ -59,7 +60,7 @@ on_event (const char *line, const char *camera, const char *type)
   if (g_str_equal (type, "stopping"))
     notify ("STOPPING=1");
   mqtt_publish (line, camera, type);
-  ws_show_event (line);
+  ws_show_event (line, type);
 }
 
 static gboolean
@@ -158,18 +159,24 @@ finish (int status)
   _exit (status);
 }
 
+/* Prints a text, or what is wrong where it is NULL, and ends. */
 static void G_GNUC_NORETURN
-print_link (const Config *config)
+print (const char *text, const GString *wrong)
 {
-  g_autoptr (GString) wrong = g_string_new (NULL);
-  g_autofree char *link = page_link (config, wrong);
-
-  if (!link) {
+  if (!text) {
     complain ("%s", wrong->str);
     finish (2);
   }
-  printf ("%s\n", link);
+  printf ("%s\n", text);
   finish (0);
+}
+
+static void G_GNUC_NORETURN
+print_hash (GString *wrong)
+{
+  const char *password = password_ask (wrong);
+
+  print (password ? password_hash (password, wrong) : NULL, wrong);
 }
 
 static void
@@ -228,12 +235,14 @@ make_network_classes (void)
 int
 main (int argc, char **argv)
 {
-  gboolean only_check = FALSE, only_link = FALSE;
+  gboolean only_check = FALSE, only_link = FALSE, only_hash = FALSE;
   const GOptionEntry entries[] = {
     { "check", 0, 0, G_OPTION_ARG_NONE, &only_check, "check FILE and end: 0 where it is right, 2 where it is not",
         NULL },
     { "page-link", 0, 0, G_OPTION_ARG_NONE, &only_link, "print the address that opens the page of FILE, and end",
         NULL },
+    { "hash-password", 0, 0, G_OPTION_ARG_NONE, &only_hash,
+        "read a password from the terminal or from standard input, print its hash for a file of users, and end", NULL },
     { NULL, 0, 0, 0, NULL, NULL, NULL },
   };
   g_autoptr (GString) wrong = g_string_new (NULL), notes = g_string_new (NULL);
@@ -248,6 +257,8 @@ main (int argc, char **argv)
   g_set_prgname ("cf-watch");
   if (!parse_command_line (entries, "FILE", summary, description, &argc, &argv))
     return 2;
+  if (only_hash && argc == 1)
+    print_hash (wrong);
   if (argc != 2) {
     complain ("%s; --help shows an example", argc < 2 ? "which FILE has the cameras?" : "there is one FILE only");
     return 2;
@@ -267,6 +278,6 @@ main (int argc, char **argv)
     finish (0);
   }
   if (only_link)
-    print_link (config);
+    print (page_link (config, wrong), wrong);
   run (config);
 }

@@ -270,9 +270,8 @@ find_element (GList *elements, const char *name)
   return kind;
 }
 
-/* Finds element and property of "ELEMENT.PROPERTY". Returns the property, which belongs to its class, or NULL. */
-static GParamSpec *
-find_target (GList *elements, const char *target, int *index, GString *wrong)
+GParamSpec *
+overrides_find (GList *elements, const char *target, int *index, GString *wrong)
 {
   const char *dot = strrchr (target, '.');
   g_autofree char *name = dot ? g_strndup (target, (gsize) (dot - target)) : NULL;
@@ -405,7 +404,7 @@ overrides_set (Overrides *overrides, GList *elements, GstBus *bus, const char *t
   gboolean ok;
   int index;
 
-  if (!(spec = find_target (elements, target, &index, wrong)) || !overrides_check_changeable (spec, wrong))
+  if (!(spec = overrides_find (elements, target, &index, wrong)) || !overrides_check_changeable (spec, wrong))
     return FALSE;
   ok = check_value (spec, value, &read, wrong) &&
       try_value (g_list_nth_data (elements, (guint) index), bus, spec, &read, wrong);
@@ -442,7 +441,7 @@ overrides_get (GList *elements, const char *target, GString *wrong)
   JsonNode *node;
   int index;
 
-  if (!(spec = find_target (elements, target, &index, wrong)))
+  if (!(spec = overrides_find (elements, target, &index, wrong)))
     return NULL;
   if (!(spec->flags & G_PARAM_READABLE)) {
     g_string_append_printf (wrong, "%s cannot be read", spec->name);

@@ -15,6 +15,9 @@ typedef struct Overrides Overrides;
 Overrides *overrides_new (const char *camera);
 void overrides_free (Overrides *overrides);
 
+/* Returns the property of "ELEMENT.PROPERTY", which belongs to its class, and the element's index, or NULL with what is
+ * wrong. */
+GParamSpec *overrides_find (GList *elements, const char *target, int *index, GString *wrong);
 /* Set and get "ELEMENT.PROPERTY"; ELEMENT is a name=, a kind (the first such) or an index. Return FALSE or NULL with
  * what is wrong. `bus`: that of the elements' pipeline, NULL: there is none. `was_refused`: an element had refused the
  * value before. */

@@ -4,40 +4,71 @@
  * page.c: the files of the page, and what it may ask: a table of routes to the commands of control.c, and pictures. */
 #include "page.h"
 
+#include "certificate.h"
 #include "control.h"
 #include "http.h"
 #include "snapshot.h"
 #include "token.h"
+#include "users.h"
 #include "ws.h"
 
 #include <string.h>
 
+/* Returns the host of an address of this machine that the token is good for; NULL: it is good for none. Free it. */
+static char *
+host_of_link (const char *text)
+{
+  g_autoptr (GInetAddress) address = g_inet_address_new_from_string (text);
+
+  if (g_inet_address_get_is_any (address))
+    return g_strdup (strchr (text, ':') ? "[::1]" : "127.0.0.1");
+  if (!g_inet_address_get_is_loopback (address))
+    return NULL;
+  return g_strdup_printf (strchr (text, ':') ? "[%s]" : "%s", text);
+}
+
 char *
 page_link (const Config *config, GString *wrong)
 {
-  g_autofree char *token = NULL;
+  const char *scheme = config->page.certificate ? "https" : "http";
+  g_autofree char *token = NULL, *host = NULL;
 
   if (!config->page.on)
     g_string_append (wrong, "the file has no \"page\": { \"port\": 8080 }");
   else if (config->page.port == 0)
     g_string_append (wrong, "\"page\" has port 0, so the address is known only to the event \"ready\", as page_port");
+  else if (!(host = host_of_link (config->page.address)))
+    g_string_append_printf (wrong,
+        "no address of loopback leads to the page: log in at %s://%s:%u/ as one of its users", scheme,
+        config->page.address, config->page.port);
   else
     token = token_load (FALSE, wrong);
-  return token ? g_strdup_printf ("http://%s:%u/?token=%s", config->page.address, config->page.port, token) : NULL;
+  return token ? g_strdup_printf ("%s://%s:%u/?token=%s", scheme, host, config->page.port, token) : NULL;
 }
 
 #ifdef HAVE_SOUP
 #define API "/api/v1/"
-#define BY "page"
 
 static Http *server;
+static char *users_path;        /* NULL: only the token opens the page */
+static char *certificate, *key; /* files; NULL: no TLS */
 
 /* ---- answers that come later --------------------------------------------- */
 
 typedef struct {
   SoupServerMessage *message;
+  char *by;              /* who asks, for events */
   gboolean paused, gone; /* gone: its client is */
 } Request;
+
+/* Returns who asks, for events: "page anna 10.0.0.5"; "page": the holder of the token. Free it. */
+static char *
+by_of (SoupServerMessage *message)
+{
+  const char *user = http_login (message) ? login_user (http_login (message)) : NULL;
+
+  return user ? g_strdup_printf ("page %s %s", user, http_address (message)) : g_strdup ("page");
+}
 
 static void
 on_gone (SoupServerMessage *message, gpointer data)
@@ -54,6 +85,7 @@ request_new (SoupServerMessage *message)
   Request *request = g_new0 (Request, 1);
 
   request->message = g_object_ref (message);
+  request->by = by_of (message);
   g_signal_connect (message, "finished", G_CALLBACK (on_gone), request);
   g_signal_connect (message, "disconnected", G_CALLBACK (on_gone), request);
   return request;
@@ -75,6 +107,7 @@ request_end (Request *request)
   if (request->paused && !request->gone)
     soup_server_message_unpause (request->message);
   g_object_unref (request->message);
+  g_free (request->by);
   g_free (request);
 }
 
@@ -113,10 +146,17 @@ typedef struct {
   char **part;       /* those of the path that the route has * for */
 } Call;
 
+/* The body of a request. */
+typedef enum {
+  BODY_ANY,    /* is not looked at */
+  BODY_VALUE,  /* has the last argument: {"value":...} */
+  BODY_OBJECT, /* is it */
+} Body;
+
 typedef struct {
-  const char *method, *path;         /* behind API; *: any part */
-  const char *command;               /* of control.c, whose first argument is the camera */
-  gboolean value;                    /* the body has the last argument: {"value":...} */
+  const char *method, *path; /* behind API; *: any part */
+  const char *command;       /* of control.c, whose first argument is the camera */
+  Body body;
   void (*answer) (const Call *call); /* in place of a command */
 } Route;
 
@@ -167,20 +207,152 @@ answer_ws (const Call *call)
     http_refuse (call->message, status, "%s", wrong->str);
 }
 
+/* Returns the body's object, which lives as long as the reader; NULL with what is wrong, in which none of it is
+ * repeated. */
+static JsonObject *
+parse_body (Reader *reader, SoupServerMessage *message, GString *wrong)
+{
+  g_autoptr (GBytes) bytes = soup_message_body_flatten (soup_server_message_get_request_body (message));
+  gsize n;
+  const char *text = g_bytes_get_data (bytes, &n);
+
+  reader_init (reader, NULL, "", wrong);
+  reader->secret = TRUE;
+  return reader_parse (reader, text ? text : "", (gssize) n);
+}
+
+/* Returns the argument that the body has: {"value":...} as text, as a launch line has it, or the whole object; NULL
+ * with what is wrong. Free it. */
+static char *
+read_argument (Body body, SoupServerMessage *message, GString *wrong)
+{
+  Reader reader;
+  JsonObject *object = parse_body (&reader, message, wrong);
+  JsonNode *node = NULL;
+  char *value = NULL;
+
+  if (object && body == BODY_OBJECT) { /* as it was written: the command finds members that are there twice */
+    g_autoptr (GBytes) bytes = soup_message_body_flatten (soup_server_message_get_request_body (message));
+
+    value = g_strndup (g_bytes_get_data (bytes, NULL), g_bytes_get_size (bytes));
+  } else if (object) {
+    node = json_object_get_member (object, "value");
+  }
+  if (object && !value && (!node || !JSON_NODE_HOLDS_VALUE (node) || json_object_get_size (object) != 1))
+    g_string_append (wrong, "the body has to be {\"value\":...} with a text, a number, true or false");
+  else if (node && json_node_get_value_type (node) == G_TYPE_STRING)
+    value = g_strdup (json_node_get_string (node));
+  else if (node)
+    value = json_to_string (node, FALSE);
+  reader_clear (&reader);
+  return value;
+}
+
+/* ---- users --------------------------------------------------------------- */
+
+static JsonNode *
+user_node (const Login *login)
+{
+  return login_user (login) ? word_node (login_user (login)) : json_node_new (JSON_NODE_NULL);
+}
+
+static void
+answer_me (const Call *call)
+{
+  const Login *login = http_login (call->message);
+
+  http_answer_json (call->message, SOUP_STATUS_OK,
+      object_of ("ok", bool_node (TRUE), "user", user_node (login), "role", word_node (role_name (login_role (login))),
+          NULL));
+}
+
+/* A UsersDone. */
+static void
+on_logged_in (Login *login, const char *secret, guint wait, gpointer from)
+{
+  Request *request = from;
+
+  if (login) {
+    if (http_login (request->message)) /* another one of this browser */
+      login_end (http_login (request->message));
+    http_give_cookie (server, request->message, secret, "");
+    http_answer_json (request->message, SOUP_STATUS_OK,
+        object_of ("ok", bool_node (TRUE), "user", user_node (login), "role",
+            word_node (role_name (login_role (login))), NULL));
+  } else if (wait) {
+    g_autofree char *seconds = g_strdup_printf ("%u", wait);
+
+    soup_message_headers_replace (soup_server_message_get_response_headers (request->message), "Retry-After", seconds);
+    http_refuse (request->message, HTTP_TOO_MANY_REQUESTS, "too many passwords: wait for %u s", wait);
+  } else {
+    http_refuse (request->message, SOUP_STATUS_UNAUTHORIZED, "name or password is wrong");
+  }
+  request_end (request);
+}
+
+/* Returns a member that is a text; NULL: it is missing or something else. */
+static const char *
+text_of (JsonObject *object, const char *member)
+{
+  JsonNode *node = object ? json_object_get_member (object, member) : NULL;
+
+  return node && JSON_NODE_HOLDS_VALUE (node) ? json_node_get_string (node) : NULL;
+}
+
+static void
+answer_login (const Call *call)
+{
+  g_autoptr (GString) wrong = g_string_new (NULL);
+  Reader reader;
+  JsonObject *object = parse_body (&reader, call->message, wrong);
+  const char *user = text_of (object, "user"), *password = text_of (object, "password");
+  Request *request;
+
+  if (!users_path) {
+    http_refuse (call->message, SOUP_STATUS_NOT_FOUND, "the page has no \"users\"");
+  } else if (!user || !password || json_object_get_size (object) != 2) {
+    http_refuse (call->message, SOUP_STATUS_BAD_REQUEST, "the body has to be {\"user\":\"...\",\"password\":\"...\"}");
+  } else {
+    request = request_new (call->message);
+    request_pause (request);
+    users_log_in (user, password, http_place (call->message), on_logged_in, request);
+  }
+  reader_clear (&reader);
+}
+
+static void
+answer_logout (const Call *call)
+{
+  login_end (http_login (call->message));
+  http_give_cookie (server, call->message, "", "");
+  http_answer_json (call->message, SOUP_STATUS_OK, object_of ("ok", bool_node (TRUE), NULL));
+}
+
+/* ---- the table ----------------------------------------------------------- */
+
 static const Route routes[] = {
   { "GET", "status", "status" },
   { "GET", "cameras", .answer = answer_cameras },
   { "GET", "cameras/*", "status" },
   { "GET", "cameras/*/elements", "elements" },
   { "GET", "cameras/*/elements/*/*", "get" },
-  { "PUT", "cameras/*/elements/*/*", "set", TRUE },
-  { "POST", "cameras/*/enable", "enable", TRUE },
-  { "POST", "cameras/*/record", "record", TRUE },
+  { "PUT", "cameras/*/elements/*/*", "set", BODY_VALUE },
+  { "POST", "cameras/*/enable", "enable", BODY_VALUE },
+  { "POST", "cameras/*/record", "record", BODY_VALUE },
   { "POST", "cameras/*/trigger", "trigger" },
   { "POST", "cameras/*/restart", "restart" },
   { "GET", "cameras/*/snapshot.jpg", .answer = answer_picture },
   { "GET", "ws", .answer = answer_ws },
+  { "PUT", "cameras/*", "add", BODY_OBJECT },
+  { "DELETE", "cameras/*", "remove" },
+  { "POST", "reload", "reload" },
+  { "GET", "me", .answer = answer_me },
+  { "POST", "login", .answer = answer_login },
+  { "POST", "logout", .answer = answer_logout },
 };
+
+/* What whoever is going to log in may have; "/" has another page for them. */
+static const char *const open_paths[] = { "/", "/user.js", "/page.css", "/favicon.ico", API "login", NULL };
 
 /* Returns the parts of the path that the route has * for (free them), or NULL: it is another path. */
 static char **
@@ -204,37 +376,11 @@ match (const char *route, char **path)
   return (char **) g_ptr_array_free (any, FALSE);
 }
 
-/* Returns {"value":...} of the body as text, as a launch line has it; NULL with what is wrong. Free it. */
-static char *
-read_value (SoupServerMessage *message, GString *wrong)
-{
-  g_autoptr (GBytes) bytes = soup_message_body_flatten (soup_server_message_get_request_body (message));
-  gsize n;
-  const char *text = g_bytes_get_data (bytes, &n);
-  JsonObject *object;
-  JsonNode *node = NULL;
-  char *value = NULL;
-  Reader reader;
-
-  reader_init (&reader, NULL, "", wrong);
-  object = reader_parse (&reader, text ? text : "", (gssize) n);
-  if (object)
-    node = json_object_get_member (object, "value");
-  if (object && (!node || !JSON_NODE_HOLDS_VALUE (node) || json_object_get_size (object) != 1))
-    g_string_append (wrong, "the body has to be {\"value\":...} with a text, a number, true or false");
-  else if (node && json_node_get_value_type (node) == G_TYPE_STRING)
-    value = g_strdup (json_node_get_string (node));
-  else if (node)
-    value = json_to_string (node, FALSE);
-  reader_clear (&reader);
-  return value;
-}
-
 static void
 call_command (const Route *route, const Call *call)
 {
   g_autoptr (GString) wrong = g_string_new (NULL);
-  g_autofree char *value = route->value ? read_value (call->message, wrong) : NULL, *target = NULL;
+  g_autofree char *value = route->body ? read_argument (route->body, call->message, wrong) : NULL, *target = NULL;
   char *words[5] = { (char *) route->command };
   Request *request;
   JsonObject *answer;
@@ -251,7 +397,8 @@ call_command (const Route *route, const Call *call)
   if (value)
     words[n++] = value;
   request = request_new (call->message);
-  answer = control_call (call->watch, !strcmp (route->method, "GET") ? NULL : BY, words, on_answer, request);
+  answer = control_call (call->watch, login_role (http_login (call->message)),
+      !strcmp (route->method, "GET") ? NULL : request->by, words, on_answer, request);
   if (answer)
     on_answer (request, answer);
   else
@@ -296,6 +443,7 @@ static const struct {
   { "/page.js", "page.js", "text/javascript; charset=utf-8" },
   { "/draw.js", "draw.js", "text/javascript; charset=utf-8" },
   { "/live.js", "live.js", "text/javascript; charset=utf-8" },
+  { "/user.js", "user.js", "text/javascript; charset=utf-8" },
   { "/page.css", "page.css", "text/css; charset=utf-8" },
   { "/favicon.ico", "favicon.svg", "image/svg+xml" },
 };
@@ -311,7 +459,8 @@ on_request (SoupServer *soup, SoupServerMessage *message, const char *path, GHas
     return;
   }
   for (guint i = 0; i < G_N_ELEMENTS (files); i++) {
-    g_autofree char *name = g_strconcat ("/cf-watch/page/", files[i].name, NULL);
+    const char *file = i > 0 || http_login (message) ? files[i].name : "login.html"; /* the first is the page itself */
+    g_autofree char *name = g_strconcat ("/cf-watch/page/", file, NULL);
     g_autoptr (GBytes) bytes = NULL;
 
     if (strcmp (path, files[i].path))
@@ -326,16 +475,48 @@ on_request (SoupServer *soup, SoupServerMessage *message, const char *path, GHas
   http_refuse (message, SOUP_STATUS_NOT_FOUND, "there is no such address");
 }
 
+/* Returns the certificate; NULL where there is none, or with what is wrong. */
+static GTlsCertificate *
+load_certificate (GString *wrong)
+{
+  g_autoptr (GString) why = g_string_new (NULL);
+  GTlsCertificate *loaded = certificate ? certificate_load (certificate, key, why) : NULL;
+
+  if (why->len)
+    g_string_append_printf (wrong, "page.tls: %s", why->str);
+  return loaded;
+}
+
 gboolean
 page_start (Watch *watch, const Config *config, GString *wrong)
 {
   g_autofree char *token = token_load (TRUE, wrong);
+  HttpPlan plan = { "page", config->page.address, config->page.port, NULL, token, config->page.names, NULL };
 
-  if (token)
-    server = http_start ("page", config->page.address, config->page.port, token, on_request, watch, wrong);
+  users_path = g_strdup (config->page.users);
+  certificate = g_strdup (config->page.certificate);
+  key = g_strdup (config->page.key);
+  plan.certificate = load_certificate (wrong);
+  if (users_path && users_read (users_path, wrong))
+    plan.open = open_paths;
+  if (wrong->len == 0)
+    server = http_start (&plan, on_request, watch, wrong);
+  g_clear_object (&plan.certificate);
   if (server)
     watch->page_port = http_port (server);
   return server != NULL;
+}
+
+gboolean
+page_reload (GString *wrong)
+{
+  g_autoptr (GTlsCertificate) loaded = server ? load_certificate (wrong) : NULL;
+
+  if (!server || wrong->len || (users_path && !users_read (users_path, wrong)))
+    return wrong->len == 0;
+  if (loaded)
+    http_set_certificate (server, loaded);
+  return TRUE;
 }
 
 void

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * secrets.c: passwords of cameras and of the broker. */
+ * secrets.c: passwords of cameras, of the broker and of users. */
 #include "secrets.h"
 
+#include "password.h"
 #include "reader.h"
 
 #include <glib/gstdio.h>
@@ -32,30 +33,36 @@ hide (const char *text)
     g_ptr_array_add (hidden, g_steal_pointer (&escaped));
 }
 
+/* What each entry of a file may have: texts. */
+typedef struct {
+  const char *const members[4]; /* NULL-terminated */
+  const char *shape;            /* for people */
+} Shape;
+
+static const Shape logins = { { "user", "password" },
+  "{ \"user\": \"...\", \"password\": \"...\" }, of which the first may be missing" };
+static const Shape accounts = { { "password", "hash", "role" },
+  "{ \"password\": \"...\" } or { \"hash\": \"...\" }, and may have \"role\": \"viewer\", \"operator\" or \"admin\"" };
+
 static gboolean
-check_entry (const char *path, JsonObject *top, const char *name, GString *wrong)
+check_entry (Reader *reader, JsonObject *top, const char *name, const Shape *shape)
 {
   JsonNode *node = json_object_get_member (top, name);
   JsonObject *entry = node && JSON_NODE_HOLDS_OBJECT (node) ? json_node_get_object (node) : NULL;
   g_autoptr (GList) members = entry ? json_object_get_members (entry) : NULL;
 
-  for (GList *l = members; entry && l; l = l->next) {
-    JsonNode *value = json_object_get_member (entry, l->data);
-
-    if ((strcmp (l->data, "user") && strcmp (l->data, "password")) || json_node_get_value_type (value) != G_TYPE_STRING)
+  for (GList *l = members; entry && l; l = l->next)
+    if (!g_strv_contains (shape->members, l->data) || reader_is_twice (reader, entry, l->data) ||
+        json_node_get_value_type (json_object_get_member (entry, l->data)) != G_TYPE_STRING)
       entry = NULL;
-  }
   if (!entry)
-    g_string_append_printf (wrong,
-        "%s: %s: has to be { \"user\": \"...\", \"password\": \"...\" }, of which the "
-        "first may be missing",
-        path, name);
+    g_string_append_printf (reader->wrong, "%s: %s: has to be %s", reader->path, name, shape->shape);
   return entry != NULL;
 }
 
 /* Returns the file's object; NULL with what is wrong, in which no part of the file is repeated. */
 static JsonObject *
-read_file (const char *path, GString *wrong)
+read_file (const char *path, const Shape *shape, GString *wrong)
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (GList) names = NULL;
@@ -76,32 +83,58 @@ read_file (const char *path, GString *wrong)
     top = reader_parse (&reader, text, (gssize) length);
   names = top ? json_object_get_members (top) : NULL;
   for (GList *l = names; top && l; l = l->next)
-    if (!check_entry (path, top, l->data, wrong))
+    if (reader_is_twice (&reader, top, l->data)) {
+      g_string_append_printf (wrong, "%s: %s is there twice", path, (const char *) l->data);
       top = NULL;
+    } else if (!check_entry (&reader, top, l->data, shape)) {
+      top = NULL;
+    }
   if (top)
     json_object_ref (top);
   reader_clear (&reader);
   return top;
 }
 
+/* Checks what is more about a user than its members. Names are in events and headers of HTTP. */
+static gboolean
+check_user (const char *path, const char *name, JsonObject *user, GString *wrong)
+{
+  static const char *const roles[] = { "viewer", "operator", "admin", NULL };
+  const char *password = json_object_get_string_member_with_default (user, "password", NULL);
+  const char *hash = json_object_get_string_member_with_default (user, "hash", NULL);
+  const char *role = json_object_get_string_member_with_default (user, "role", roles[0]);
+  const gsize n = strlen (name);
+  g_autoptr (GString) why = g_string_new (NULL);
+
+  for (gsize i = 0; i < n; i++)
+    if (!g_ascii_isalnum (name[i]) && !strchr ("._-@", name[i]))
+      g_string_assign (why, "a user's name has up to 64 letters of ASCII, digits and . _ - @");
+  if (n == 0 || n > 64)
+    g_string_assign (why, "a user's name has 1 to 64 characters");
+  if (why->len == 0 && (!g_strv_contains (roles, role) || !hash == !password || (password && !*password)))
+    g_string_printf (why, "has to be %s", accounts.shape);
+  if (why->len == 0 && hash)
+    password_check_hash (hash, why);
+  if (why->len)
+    g_string_append_printf (wrong, "%s: %.64s: %s", path, name, why->str);
+  return why->len == 0;
+}
+
 JsonObject *
 secrets_read_users (const char *path, GString *wrong)
 {
-  JsonObject *read = read_file (path, wrong);
+  JsonObject *read = read_file (path, &accounts, wrong);
   g_autoptr (GList) names = read ? json_object_get_members (read) : NULL;
 
   for (GList *l = names; read && l; l = l->next) {
     JsonObject *user = json_object_get_object_member (read, l->data);
-    const char *password = json_object_get_string_member_with_default (user, "password", "");
 
-    if (!*password || json_object_has_member (user, "user")) {
-      g_string_append_printf (wrong, "%s: %s: has to be { \"password\": \"...\" }", path, (const char *) l->data);
+    if (!check_user (path, l->data, user, wrong)) {
       g_clear_pointer (&read, json_object_unref);
       break;
     }
-    g_mutex_lock (&lock);
-    hide (password);
-    g_mutex_unlock (&lock);
+    secrets_add (json_object_get_string_member_with_default (user, "password", NULL));
+    secrets_add (json_object_get_string_member_with_default (user, "hash", NULL));
   }
   return read;
 }
@@ -115,7 +148,7 @@ secrets_load (const char *path, GString *wrong)
   g_autoptr (GList) entries = NULL;
 
   path = other && *other ? other : path;
-  if (path && !(read = read_file (path, wrong)))
+  if (path && !(read = read_file (path, &logins, wrong)))
     return FALSE;
   g_mutex_lock (&lock);
   g_clear_pointer (&secrets, json_object_unref);

@@ -9,6 +9,7 @@
 #include "serve.h"
 
 #ifdef HAVE_RTSP_SERVER
+#include "certificate.h"
 #include "secrets.h"
 
 #include <gst/app/gstappsrc.h>
@@ -273,10 +274,13 @@ serve_read_users (GString *wrong)
   }
   login = g_object_new (login_get_type (), NULL);
   for (GList *l = names; l; l = l->next) {
-    GstRTSPToken *token = gst_rtsp_token_new (GST_RTSP_TOKEN_TRANSPORT_CLIENT_SETTINGS, G_TYPE_BOOLEAN, TRUE, NULL);
+    JsonObject *user = json_object_get_object_member (read, l->data);
+    GstRTSPToken *token;
 
-    gst_rtsp_auth_add_digest (login, l->data,
-        json_object_get_string_member (json_object_get_object_member (read, l->data), "password"), token);
+    if (!json_object_has_member (user, "password")) /* digest needs the password itself, not a hash of it */
+      continue;
+    token = gst_rtsp_token_new (GST_RTSP_TOKEN_TRANSPORT_CLIENT_SETTINGS, G_TYPE_BOOLEAN, TRUE, NULL);
+    gst_rtsp_auth_add_digest (login, l->data, json_object_get_string_member (user, "password"), token);
     gst_rtsp_token_unref (token);
   }
   gst_rtsp_server_set_auth (server, login);
@@ -404,8 +408,8 @@ serve_start (const Config *config, GString *wrong)
   g_autoptr (GError) error = NULL;
 
   if (config->rtsp.certificate &&
-      !(certificate = g_tls_certificate_new_from_files (config->rtsp.certificate, config->rtsp.key, &error))) {
-    g_string_append_printf (wrong, "rtsp: %s: %s", config->rtsp.certificate, error->message);
+      !(certificate = certificate_load (config->rtsp.certificate, config->rtsp.key, wrong))) {
+    g_string_prepend (wrong, "rtsp.tls: ");
     return 0;
   }
   max_clients = config->rtsp.clients;

@@ -133,7 +133,9 @@ on_request (SoupServer *soup, SoupServerMessage *message, const char *path, GHas
 gboolean
 metrics_start (Watch *watch, const Config *config, GString *wrong)
 {
-  server = http_start ("metrics", config->metrics.address, config->metrics.port, NULL, on_request, watch, wrong);
+  const HttpPlan plan = { .what = "metrics", .address = config->metrics.address, .port = config->metrics.port };
+
+  server = http_start (&plan, on_request, watch, wrong);
   if (server)
     watch->metrics_port = http_port (server);
   return server != NULL;

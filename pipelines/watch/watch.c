@@ -6,6 +6,7 @@
 
 #include "events.h"
 #include "gpu.h"
+#include "page.h"
 #include "secrets.h"
 #include "serve.h"
 
@@ -131,7 +132,7 @@ watch_add_files (Watch *watch, GPtrArray *paths)
   const Config *config = watch->config;
   const char *secrets = g_getenv ("CF_WATCH_SECRETS");
   const char *const files[] = { config->path, secrets && *secrets ? secrets : config->secrets, config->mqtt.ca,
-    config->rtsp.users };
+    config->rtsp.users, config->page.users, config->page.certificate, config->page.key };
 
   for (guint i = 0; i < G_N_ELEMENTS (files); i++)
     if (files[i])
@@ -153,7 +154,7 @@ watch_reload (Watch *watch, GString *wrong)
   JsonObject *answer;
   Config *config = config_load (watch->config->path, wrong, NULL, NULL);
 
-  if (!config || !secrets_load (config->secrets, wrong) || !serve_read_users (wrong)) {
+  if (!config || !secrets_load (config->secrets, wrong) || !page_reload (wrong) || !serve_read_users (wrong)) {
     g_clear_pointer (&config, config_free);
     return NULL;
   }

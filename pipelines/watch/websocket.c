@@ -90,6 +90,7 @@ clear_source (GSource **source)
 void
 websocket_close (WebSocket *socket)
 {
+  g_autoptr (GIOStream) base = NULL;
   gboolean closed;
 
   g_mutex_lock (&socket->lock);
@@ -102,6 +103,10 @@ websocket_close (WebSocket *socket)
   clear_source (&socket->writing);
   if (closed)
     return;
+  if (G_IS_TLS_CONNECTION (socket->stream)) { /* it would send a word more, and wait for a client that reads nothing */
+    g_object_get (socket->stream, "base-io-stream", &base, NULL);
+    g_socket_shutdown (g_socket_connection_get_socket (G_SOCKET_CONNECTION (base)), TRUE, TRUE, NULL);
+  }
   g_io_stream_close_async (socket->stream, G_PRIORITY_DEFAULT, NULL, NULL, NULL);
   socket->calls.closed (socket->data);
 }

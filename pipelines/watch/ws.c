@@ -36,6 +36,7 @@ typedef enum { KIND_BEGIN, KIND_FRAME, KIND_JPEG } Kind;
 
 typedef struct {
   WebSocket *socket;
+  Login *login;
   Watch *watch;
   GPtrArray *channels; /* of Channel */
 } Viewer;
@@ -307,14 +308,18 @@ states (Watch *watch, gboolean all)
 /* ---- viewers -------------------------------------------------------------- */
 
 static void
-send_all (const char *text)
+send_all (const char *text, Role role)
 {
-  for (guint i = 0; i < viewers->len; i++)
-    send_text (((Viewer *) viewers->pdata[i])->socket, g_strdup (text));
+  for (guint i = 0; i < viewers->len; i++) {
+    const Viewer *viewer = viewers->pdata[i];
+
+    if (login_role (viewer->login) >= role)
+      send_text (viewer->socket, g_strdup (text));
+  }
 }
 
 void
-ws_show_event (const char *line)
+ws_show_event (const char *line, const char *type)
 {
   g_autofree char *text = NULL;
 
@@ -322,7 +327,7 @@ ws_show_event (const char *line)
     return;
   hurry = TRUE;
   text = g_strdup_printf ("{\"event\":%s}", line);
-  send_all (text);
+  send_all (text, g_str_equal (type, "command") ? ROLE_ADMIN : ROLE_VIEWER);
 }
 
 /* Sends the states that have changed; an empty text now and then says that the connection is alive. */
@@ -333,7 +338,7 @@ show_states (Watch *watch)
 
   hurry = FALSE;
   if (changed || ticks % ALIVE == 0)
-    send_all (changed ? changed : "{}");
+    send_all (changed ? changed : "{}", ROLE_VIEWER);
 }
 
 static gboolean
@@ -344,8 +349,14 @@ on_tick (gpointer data)
   ticks++;
   if (hurry || ticks % A_SECOND == 0)
     show_states (watch);
-  for (guint i = viewers->len; ticks % A_SECOND == 0 && i-- > 0;) /* it may close the connection */
-    websocket_tick (((Viewer *) viewers->pdata[i])->socket);
+  for (guint i = viewers->len; ticks % A_SECOND == 0 && i-- > 0;) { /* it may close the connection */
+    const Viewer *viewer = viewers->pdata[i];
+
+    if (login_holds (viewer->login))
+      websocket_tick (viewer->socket);
+    else
+      websocket_close (viewer->socket);
+  }
   for (guint i = 0; i < viewers->len; i++) {
     const Viewer *viewer = viewers->pdata[i];
 
@@ -394,6 +405,7 @@ on_closed (gpointer data)
   g_ptr_array_remove (viewers, viewer);
   g_ptr_array_unref (viewer->channels);
   websocket_unref (viewer->socket);
+  login_unref (viewer->login);
   g_free (viewer);
 }
 
@@ -509,10 +521,10 @@ on_upgraded (SoupServerMessage *message, gpointer watch)
   Viewer *viewer;
   GIOStream *stream;
 
-  http_keep (message);
-  if (!(stream = soup_server_message_steal_connection (message)))
+  if (!http_keep (message) || !(stream = soup_server_message_steal_connection (message)))
     return;
   viewer = g_new0 (Viewer, 1);
+  viewer->login = login_ref (http_login (message));
   viewer->watch = watch;
   viewer->channels = g_ptr_array_new_with_free_func (drop_channel);
   viewer->socket = websocket_new (stream, &calls, viewer);

@@ -2,7 +2,8 @@
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * clock.c: for LD_PRELOAD. The time of day is the machine's plus the seconds in the file CF_CLOCK, a native 64-bit
- * integer, which the test may change at any time. The monotonic clock is left alone, as when a real clock is set. */
+ * integer, which the test may change at any time. The monotonic clock is left alone, as when a real clock is set; with
+ * CF_CLOCK_MONOTONIC in the environment it is ahead as well, as if so much time had passed. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdint.h>
@@ -16,6 +17,7 @@
 #pragma GCC visibility push(default)
 
 static const volatile int64_t *ahead; /* s */
+static int monotonic;
 
 __attribute__ ((constructor)) static void
 begin (void)
@@ -24,6 +26,7 @@ begin (void)
   int file = path ? open (path, O_RDONLY | O_CLOEXEC) : -1;
   void *map = file < 0 ? MAP_FAILED : mmap (NULL, sizeof *ahead, PROT_READ, MAP_SHARED, file, 0);
 
+  monotonic = getenv ("CF_CLOCK_MONOTONIC") != NULL;
   if (map != MAP_FAILED)
     ahead = map;
   if (file >= 0)
@@ -35,7 +38,7 @@ clock_gettime (clockid_t id, struct timespec *result)
 {
   long failed = syscall (SYS_clock_gettime, id, result);
 
-  if (!failed && ahead && (id == CLOCK_REALTIME || id == CLOCK_REALTIME_COARSE))
+  if (!failed && ahead && (id == CLOCK_REALTIME || id == CLOCK_REALTIME_COARSE || (monotonic && id == CLOCK_MONOTONIC)))
     result->tv_sec += (time_t) *ahead;
   return (int) failed;
 }

@@ -39,7 +39,7 @@ def settings(folder):
         ({'cameras': {}, 'defaults': {'latency': -1}}, 'defaults.latency'), ({'cameras': {}, 'control': 7}, 'object'),
         ({'cameras': {}, 'page': {}}, 'page.port'), ({'cameras': {}, 'page': {'port': 70000}}, '0 to 65535'),
         ({'cameras': {}, 'page': {'port': 1, 'address': '0.0.0.0'}}, 'ssh -L 1:127.0.0.1:1 HOST'),
-        ({'cameras': {}, 'page': {'port': 1, 'address': '::1'}}, 'this machine only'),
+        ({'cameras': {}, 'page': {'port': 1, 'address': '::'}}, 'set "users"'),
     ]
     for config, what in wrong:
         refuse(folder, config, what)

@@ -210,6 +210,8 @@ def run(*arguments, env=None):
     """Runs cf-watch to its end. Returns (exit status, standard output, standard error)."""
     done = subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=SECONDS, check=False,
                           stdin=subprocess.DEVNULL, env={**os.environ, **(env or {})})
+    if 'CRITICAL' in done.stderr:
+        raise Failed(done.stderr)
     return done.returncode, done.stdout, done.stderr
 
 

@@ -28,9 +28,10 @@ JSON = {'Content-Type': 'application/json'}
 class Page(Watch):
     """A running cf-watch with a page."""
 
-    def __init__(self, cameras, folder, **more):
+    def __init__(self, cameras, folder, env=None, **more):
         self.state = os.path.join(folder, 'state')
-        super().__init__({'cameras': cameras, 'page': {'port': 0}, **more}, folder, {'XDG_STATE_HOME': self.state})
+        super().__init__({'cameras': cameras, 'page': {'port': 0}, **more}, folder,
+                         {'XDG_STATE_HOME': self.state, **(env or {})})
         self.ready = self.wait('ready')
         if 'page_port' not in self.ready:
             raise Skip('built without libsoup')
@@ -170,7 +171,7 @@ def routes(folder):
                 (404, 'PUT', 'cameras/door/elements/1/roi', ''), (404, 'PUT', 'cameras/door/elements/0/no', ''),
                 (404, 'GET', 'cameras//elements', None), (404, 'GET', 'cameras/door/', None), (404, 'GET', 'x', None),
                 (404, 'POST', 'cameras/door/quit', None),
-                (405, 'POST', 'status', None), (405, 'DELETE', 'cameras/door', None),
+                (405, 'POST', 'status', None), (405, 'POST', 'cameras/door', None), (404, 'DELETE', 'cameras/no', None),
                 (405, 'GET', 'cameras/door/enable', None), (405, 'POST', 'cameras/door/snapshot.jpg', None),
                 (405, 'PUT', 'cameras/door/trigger', None),
                 (409, 'GET', 'cameras/away/snapshot.jpg', None), (409, 'POST', 'cameras/away/trigger', None),
@@ -182,6 +183,19 @@ def routes(folder):
             got, _, text = page.fetch('POST', '/api/v1/cameras/door/enable', body)
             expect(got in (400, 422) and not json.loads(text)['ok'], (body[:20], got, text))
         expect(sum(event['type'] == 'command' for event in page.events) == before, 'what was refused is an event')
+        # Cameras that come and go: the body is the settings.
+        added = {'source': 'test:ball', **SMALL}
+        for status, body in ((200, added), (422, added), (422, {'source': 'test', 'colour': 1}),
+                             (400, '{'), (400, '[]'), (422, '{"source": "test", "source": "test:ball"}')):
+            at = '/api/v1/cameras/' + ('new' if body == added else 'other')
+            got, _, text = page.fetch('PUT', at, body if isinstance(body, str) else json.dumps(body))
+            expect(got == status and json.loads(text)['ok'] == (got == 200), (at, got, text))
+        page.wait('command', 'new', command='add', by='page')
+        page.wait('started', 'new')
+        page.api('DELETE', 'cameras/new')
+        page.wait('command', 'new', command='remove', arguments='', by='page')
+        page.api('POST', 'reload')
+        page.wait('command', command='reload', arguments='', by='page')
         # A long value is in force, and its event is short; events of the socket have no author.
         page.api('PUT', 'cameras/door/elements/0/mask-polygons', '0.1,0.1 0.2,0.1 0.2,0.2;' * 60)
         event = page.wait('command', 'door', command='set', after=page.events[-1])

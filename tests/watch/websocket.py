@@ -21,12 +21,14 @@ class Refused(Exception):
 class WebSocket:
     """A connection; `read ()` returns the next message: a JSON object, or bytes. It answers pings."""
 
-    def __init__(self, port, headers, buffer=None, early=b''):
+    def __init__(self, port, headers, buffer=None, early=b'', context=None):
         self.socket = socket.socket()
         if buffer:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
         self.socket.settimeout(SECONDS)
         self.socket.connect(('127.0.0.1', port))
+        if context:
+            self.socket = context.wrap_socket(self.socket, server_hostname='127.0.0.1')
         key = base64.b64encode(os.urandom(16)).decode()
         all_of_them = {'Host': f'127.0.0.1:{port}', 'Upgrade': 'websocket', 'Connection': 'Upgrade',
                        'Sec-WebSocket-Key': key, 'Sec-WebSocket-Version': '13', **headers}

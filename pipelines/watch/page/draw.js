@@ -42,19 +42,22 @@ function read(text) {
       return numbers.flatMap((x, i) => i % 2 ? [] : [[x, numbers[i + 1]]]);
     const [x, y, width, height] = toFractions(part, numbers);
     return [[x, y], [x + width, y + height]];
-  });
+  }).map((shape, i) => Object.assign(shape, { text: parts[i], drawn: JSON.stringify(shape) }));
 }
 
 const bounds = ([[a, b], [c, d]]) =>
   [Math.min(a, c), Math.min(b, d), Math.abs(clip(c) - clip(a)), Math.abs(clip(d) - clip(b))];
 
-// Returns what is drawn as the element reads it. A decimal point says that these are fractions.
-function write() {
-  if (isPolygons())
-    return shapes.filter(shape => shape.length > 2)
-      .map(shape => shape.map(point => point.map(number).join(',')).join(' ')).join('; ');
-  return shapes.map(shape => bounds(shape).map(x => clip(x).toFixed(4)).join(',')).join('; ');
+// Returns an area as the element reads it. A decimal point says that these are fractions. One that nobody has touched
+// stays as it is written: an operator may add areas, not round those that hide.
+function writeShape(shape) {
+  if (shape.drawn === JSON.stringify(shape))
+    return shape.text;
+  return isPolygons() ? shape.map(point => point.map(number).join(',')).join(' ')
+    : bounds(shape).map(x => clip(x).toFixed(4)).join(',');
 }
+
+const write = () => shapes.filter(shape => !isPolygons() || shape.length > 2).map(writeShape).join('; ');
 
 function node(name, attributes) {
   const made = document.createElementNS(SVG, name);

@@ -76,11 +76,14 @@ function connect() {
     else
       onBinary(data);
   };
-  mine.onclose = () => {
+  mine.onclose = async () => {
     if (mine !== socket)
       return;
     socket = null;
     window.dispatchEvent(new CustomEvent('connection', { detail: document.visibilityState === 'hidden' }));
+    const me = await fetch('api/v1/me').catch(() => null);
+    if (me?.status === 401) // the login has ended: in place of the page there is a form
+      location.reload();
     setTimeout(connect, AGAIN_MS);
   };
 }

@@ -27,6 +27,8 @@ function say(text, wrong = false) {
 async function ask(path, method = 'GET', body = {}) {
   const more = method === 'GET' ? {} : { headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) };
   const response = await fetch('api/v1/' + path, { method, signal: AbortSignal.timeout(WAIT_MS), ...more });
+  if (response.status === 401) // the session has ended: in place of the page there is a form
+    location.reload();
   const answer = await response.json();
   if (!answer.ok)
     throw new Error(answer.error);
