@@ -196,6 +196,7 @@ stop (Camera *camera, CameraState state)
   camera->stopping->gpu = camera->gpu;
   camera->stopping->since = camera->since;
   snapshot_stop (pipeline_filter (camera->pipeline));
+  decoder_stop (camera->decoder);
   pipeline_stop (camera->pipeline, on_drained, on_stopped, camera->stopping);
 }
 
@@ -437,6 +438,18 @@ on_end (Camera *camera)
   }
 }
 
+/* Begins anew, with a decoder: the camera's own packets cannot be recorded. */
+static void
+decode_all (Camera *camera)
+{
+  const guint64 frames = camera->frames;
+
+  camera->no_packets = TRUE;
+  camera->quiet = camera->state == CAMERA_UP;
+  happen (camera, EVENT_AGAIN);
+  camera->frames = frames; /* they come again */
+}
+
 static gboolean
 on_message (GstBus *bus, GstMessage *message, gpointer data)
 {
@@ -463,6 +476,13 @@ on_message (GstBus *bus, GstMessage *message, gpointer data)
         on_size (camera, structure);
       else if (gst_structure_has_name (structure, PIPELINE_UNFIT))
         report_unrecorded (camera, gst_structure_get_string (structure, "reason"));
+      else if (gst_structure_has_name (structure, PIPELINE_NO_ENCODER))
+        refuse_recording (camera, gst_structure_get_string (structure, "reason"));
+      else if (gst_structure_has_name (structure, PIPELINE_NO_SOUND))
+        event_post (camera->settings->name, "warning", "element", text_node ("sound"), "text",
+            text_node (gst_structure_get_string (structure, "reason")), NULL);
+      else if (gst_structure_has_name (structure, PIPELINE_NO_PACKETS))
+        decode_all (camera);
       else if (gst_structure_has_name (structure, PIPELINE_FIRST_FRAME))
         happen (camera, EVENT_FRAME);
       break;
@@ -488,7 +508,8 @@ make (Camera *camera, CameraState state)
 {
   PipelinePlan plan = { .settings = camera->settings,
     .software_encoder = camera->software_encoder,
-    .encodes = camera_encodes (camera) };
+    .encodes = camera_encodes (camera),
+    .own = camera->settings->own && !camera->no_packets };
   g_autoptr (GString) wrong = g_string_new (NULL), note = g_string_new (NULL);
   g_autolist (GstElement) elements = NULL;
 
@@ -615,6 +636,7 @@ camera_new (CameraSettings *settings)
   camera->settings = camera_settings_ref (settings);
   camera->hub = hub_new ();
   camera->recorder = recorder_new (settings, camera->hub);
+  camera->decoder = decoder_new (camera->hub);
   camera->overrides = overrides_new (settings->name);
   camera->delay = FIRST_DELAY;
   camera->gpu = -1;
@@ -631,6 +653,7 @@ camera_free (Camera *camera)
   g_slist_free (camera->aside);
   camera_settings_unref (camera->settings);
   recorder_unref (camera->recorder);
+  decoder_free (camera->decoder);
   hub_unref (camera->hub);
   overrides_free (camera->overrides);
   g_free (camera->reason);
@@ -663,7 +686,7 @@ camera_restart (Camera *camera, CameraSettings *settings)
     end_recording (camera);
   }
   camera->delay = FIRST_DELAY;
-  camera->software_encoder = camera->no_encoder = camera->proven = FALSE;
+  camera->software_encoder = camera->no_encoder = camera->no_packets = camera->proven = FALSE;
   camera->lost_at = g_get_monotonic_time ();
   if (camera->state != CAMERA_NEW)
     happen (camera, EVENT_START);
@@ -769,6 +792,13 @@ camera_may_set (Camera *camera, const char *target, const char *value, GString *
   return elements && may_set (camera->settings, elements, target, value, wrong);
 }
 
+GstElement *
+camera_pictures (Camera *camera)
+{
+  return pipeline_has_packets (camera->pipeline) ? decoder_pictures (camera->decoder)
+                                                 : pipeline_filter (camera->pipeline);
+}
+
 void
 camera_enable (Camera *camera, gboolean on, GString *wrong)
 {
@@ -856,8 +886,9 @@ camera_status (Camera *camera)
       int_node ((gint64) camera->restarts), "aside", camera->aside ? int_node (g_slist_length (camera->aside)) : NULL,
       "reason", camera->reason ? text_node (camera->reason) : NULL, "width", sized ? int_node (camera->width) : NULL,
       "height", sized ? int_node (camera->height) : NULL, "backend", word_node (backend), "gpu",
-      camera->gpu >= 0 ? int_node (camera->gpu) : NULL, "uptime_s", number_node (up / G_USEC_PER_SEC), "record",
-      object_node (record), "live",
+      camera->gpu >= 0 ? int_node (camera->gpu) : NULL, "own",
+      runs && pipeline_has_packets (camera->pipeline) ? bool_node (TRUE) : NULL, "uptime_s",
+      number_node (up / G_USEC_PER_SEC), "record", object_node (record), "live",
       camera->settings->shown || camera->settings->on_page
           ? object_node (object_of ("clients", int_node (viewers), "dropped", int_node ((gint64) missed), NULL))
           : NULL,

@@ -7,6 +7,7 @@
 #define PIPELINES_WATCH_CAMERA_H
 
 #include "config.h"
+#include "decode.h"
 #include "look.h"
 #include "overrides.h"
 #include "record.h"
@@ -33,6 +34,7 @@ typedef struct {
   CameraState state, after; /* after: what follows STOPPING and STUCK */
   Hub *hub;
   Recorder *recorder;
+  Decoder *decoder;
   Pipeline *pipeline;                             /* NULL: none; while it stops, still there */
   Overrides *overrides;                           /* what was set by command */
   char *reason;                                   /* of the last loss; NULL: none yet */
@@ -50,9 +52,10 @@ typedef struct {
 
   /* What it knows of earlier pipelines. */
   gboolean was_up, software_encoder, no_encoder;
-  gboolean quiet;   /* a file is played once more: no event */
-  gboolean endless; /* an HTTP stream without a length came once: it is a camera, whatever comes later */
-  gboolean proven;  /* frames came since the settings changed or the camera was restarted by command */
+  gboolean no_packets; /* its own cannot pass: they do not say when they are shown, or the pictures lie on their side */
+  gboolean quiet;      /* a file is played once more: no event */
+  gboolean endless;    /* an HTTP stream without a length came once: it is a camera, whatever comes later */
+  gboolean proven;     /* frames came since the settings changed or the camera was restarted by command */
   gint64 begun, lost_at, warned_at;
   guint64 ticked;
   int gpu, width, height;
@@ -86,6 +89,8 @@ gboolean camera_may_set (Camera *camera, const char *target, const char *value, 
 JsonNode *camera_get (Camera *camera, const char *target, GString *wrong);
 /* Returns the filter's elements with all their properties, as properties.h says; NULL with what is wrong. */
 JsonArray *camera_describe (Camera *camera, GString *wrong);
+/* Returns an element behind whose source pad its pictures come. The camera is UP. */
+GstElement *camera_pictures (Camera *camera);
 /* Sets `enabled` of all elements that have it. */
 void camera_enable (Camera *camera, gboolean on, GString *wrong);
 /* Returns whether its frames are encoded, while it is up. */

@@ -6,6 +6,7 @@
 
 #include "../tools/line.h"
 #include "certificate.h"
+#include "codec.h"
 #include "elements.h"
 #include "filter.h"
 #include "json.h"
@@ -208,6 +209,14 @@ add_notes (const Place *place, GstElement *filter, GString *notes)
   if (json_object_get_boolean_member_with_default (from, "live", FALSE) && !place->settings->shown &&
       !place->settings->on_page)
     fault (place, FALSE, "live", 0, "note: nobody can watch, since the file has neither \"rtsp\" nor \"page\"");
+  if (place->settings->own && (record->folder || place->settings->shown || place->settings->on_page) &&
+      !codec_has_encoder (&codecs[place->settings->codec]))
+    fault (place, FALSE, record->folder ? "record" : "live", 0,
+        "note: this GStreamer has no encoder for %s, so of this camera only its own H.264 or H.265 can be %s",
+        codecs[place->settings->codec].title, record->folder ? "recorded" : "shown");
+  if (place->settings->audio && record->folder && record->format == 1)
+    fault (place, FALSE, "audio", 0,
+        "note: a file of MP4 has sound only if the camera sends AAC; MKV takes G.711 as well");
   place->reader->wrong = wrong;
 }
 

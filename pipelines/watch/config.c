@@ -45,6 +45,9 @@ static const Field camera_fields[] = {
   { "rate", FIELD_UINT, CAMERA (rate), 1, 1000 },
   { "gpu", FIELD_INT, CAMERA (gpu), -1, 63 },
   { "live", FIELD_BOOL, CAMERA (shown) },
+  { "audio", FIELD_BOOL, CAMERA (audio) },
+  { "encode", FIELD_CHOICE, CAMERA (encode), .choices = "auto|always" },
+  { "codec", FIELD_CHOICE, CAMERA (codec), .choices = "h264|h265|av1" },
   { "record", FIELD_OTHER },
   { "page", FIELD_OTHER },
   { NULL },
@@ -368,6 +371,7 @@ read_camera (Reader *reader, JsonObject *object, const Config *config, const cha
   s->shown &= config->rtsp.on;
   if (!s->filter)
     s->filter = g_strdup ("");
+  s->own = !*s->filter && s->encode == 0 && s->kind == SOURCE_URI && !s->every;
   for (int i = 0; i < 2; i++) {
     g_autoptr (JsonNode) node = json_node_init_object (json_node_alloc (), i ? object : defaults);
     g_autofree char *part = json_to_string (node, FALSE);

@@ -17,7 +17,7 @@ typedef struct {
   char *folder;               /* absolute; NULL: nothing is recorded, and there is no encoder */
   guint when, format;         /* a RecordWhen; 0: Matroska, 1: MP4 */
   guint piece, before, after; /* seconds */
-  guint quality;              /* H.264's quantizer, 1 to 51 */
+  guint quality;              /* H.264's quantizer, or what is like it, 1 to 51 */
   guint keep_days;            /* 0: for ever */
   guint64 keep_bytes;         /* 0: any amount */
 } RecordSettings;
@@ -39,6 +39,10 @@ typedef struct {
   guint64 max_bytes;                 /* that may come without a picture */
   guint width, height, rate;         /* 0: not given */
   int gpu;                           /* -1: the one with the fewest cameras */
+  guint encode;                      /* 0: only what has no packets of its own that can be recorded, 1: always */
+  guint codec;                       /* of what is encoded: an index of `codecs` (codec.h) */
+  gboolean own;                      /* such packets pass, without a decoder; there is no filter line */
+  gboolean audio;                    /* the camera's own sound is recorded and shown as well */
   gboolean shown, on_page;           /* `live` of the file, where it has `rtsp`; where it has `page` */
   RecordSettings record;
   /* What an operator may set, NULL-terminated; NULL: nothing where the filter hides, else all. */

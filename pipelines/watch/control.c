@@ -223,8 +223,8 @@ command_snapshot (const Call *call)
     return error_of ("\"%s\" does not end in .jpg, .jpeg or .png", file);
   if (call->camera->state != CAMERA_UP)
     return error_of ("the camera is not up (%s)", camera_state_name (call->camera->state));
-  return snapshot_take (pipeline_filter (call->camera->pipeline), call->camera->settings->name, file, overwrite,
-      call->answer, call->from);
+  return snapshot_take (camera_pictures (call->camera), call->camera->settings->name, file, overwrite, call->answer,
+      call->from);
 }
 
 /* ---- files that are named ------------------------------------------------ */

@@ -4,6 +4,8 @@
  * elements.c: makes elements, and counts what a queue drops. */
 #include "elements.h"
 
+#include "codec.h"
+
 #include <stdatomic.h>
 
 static gboolean
@@ -19,13 +21,13 @@ static void
 report_missing (const char *name, GString *wrong)
 {
   static const struct {
-    const char *package, *elements[12];
+    const char *package, *elements[13];
   } packages[] = {
     { "base", { "appsink", "appsrc", "decodebin", "uridecodebin", "videoconvert", "videoscale", "videotestsrc" } },
     { "good",
-        { "jpegenc", "matroskamux", "mp4mux", "rtpbin", "rtph264pay", "rtspsrc", "souphttpsrc", "splitmuxsink",
-            "v4l2src", "videocrop", "videoflip" } },
-    { "bad", { "h264parse" } },
+        { "jpegenc", "matroskamux", "mp4mux", "rtpbin", "rtph264pay", "rtph265pay", "rtspsrc", "souphttpsrc",
+            "splitmuxsink", "v4l2src", "videocrop", "videoflip" } },
+    { "bad", { "av1parse", "h264parse", "h265parse" } },
   };
 
   g_string_append_printf (wrong, "%sthis GStreamer has no element \"%s\"", wrong->len ? "; " : "", name);
@@ -37,11 +39,12 @@ report_missing (const char *name, GString *wrong)
 void
 elements_for_encoding (const CameraSettings *settings, GString *wrong)
 {
-  const char *const encoding[] = { "queue", "videoconvert", "capsfilter", "videocrop", "h264parse", "appsink", "appsrc",
-    NULL };
+  const Codec *codec = &codecs[settings->codec];
+  const char *const encoding[] = { "queue", "videoconvert", "capsfilter", "videocrop", codec->parser, "appsink",
+    "appsrc", NULL };
   const char *const recording[] = { "splitmuxsink", "filesink", settings->record.format ? "mp4mux" : "matroskamux",
     NULL };
-  const char *const showing[] = { "rtpbin", "rtph264pay", NULL };
+  const char *const showing[] = { "rtpbin", codec->payloader, NULL };
   const char *const *const names[] = { encoding, settings->record.folder ? recording : NULL,
     settings->shown ? showing : NULL };
 
@@ -49,11 +52,9 @@ elements_for_encoding (const CameraSettings *settings, GString *wrong)
     for (const char *const *name = names[i]; name && *name; name++)
       if (!is_there (*name))
         report_missing (*name, wrong);
-  if (!is_there ("nvh264enc") && !is_there ("x264enc") && !is_there ("openh264enc"))
-    g_string_append_printf (wrong,
-        "%sthis GStreamer has no encoder for H.264: install x264enc (gstreamer1.0-plugins-ugly) or openh264enc "
-        "(gstreamer1.0-plugins-bad)",
-        wrong->len ? "; " : "");
+  if (!settings->own && !codec_has_encoder (codec))
+    g_string_append_printf (wrong, "%sthis GStreamer has no encoder for %s: install %s", wrong->len ? "; " : "",
+        codec->title, codec->install);
 }
 
 void

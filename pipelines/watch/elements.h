@@ -10,7 +10,8 @@
 
 /* Makes an element and adds it to the bin. Returns NULL with a sentence if there is no such element. */
 GstElement *element_add (GstElement *bin, const char *factory, const char *name, GString *wrong);
-/* Adds which elements are missing to encode the camera's video, and to record and show it; nothing if all are there. */
+/* Adds which elements are missing to encode the camera's video, unless its own packets may pass, and to record and show
+ * it; nothing if all are there. */
 void elements_for_encoding (const CameraSettings *settings, GString *wrong);
 /* Adds which elements are missing to make a JPEG of a frame. */
 void elements_for_pictures (GString *wrong);

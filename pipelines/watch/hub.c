@@ -4,14 +4,19 @@
  * hub.c: a camera's encoded frames, and who takes them. */
 #include "hub.h"
 
-#define MAX_BYTES (64 << 20)  /* of frames that are held */
+#include <gst/app/gstappsrc.h>
+
+#define SILENT (G_USEC_PER_SEC / 2) /* after so long, a taker that comes is not promised any sound */
+#define MAX_BYTES (64 << 20)        /* of frames that are held */
 #define MAX_WAITING (1 << 20) /* bytes that may wait for a taker, beside the group of pictures that it began with */
+#define MAX_ALL (128 << 20)   /* bytes that may wait for all takers before another one begins */
 #define SQUEEZE 32            /* the frames that a taker begins with come so many times closer */
 
 typedef struct {
   const HubCalls *calls;
   gpointer data;
   GstClockTime first, newest; /* DTS of the frames that it began with */
+  GstClockTime key;           /* PTS of the key frame that it began with, or begins with again */
   gsize bound;                /* bytes that may wait */
   gboolean waits_for_key;
 } Taker;
@@ -41,6 +46,7 @@ hub_unref (Hub *hub)
     return;
   hub_clear (hub);
   gst_caps_replace (&hub->caps, NULL);
+  gst_caps_replace (&hub->sound, NULL);
   g_array_unref (hub->takers);
   g_mutex_clear (&hub->lock);
   g_free (hub);
@@ -61,35 +67,49 @@ rebase (const Taker *taker, GstClockTime time)
 static void
 give (Hub *hub, Taker *taker, GstBuffer *buffer)
 {
-  gboolean full = taker->calls->level (taker->data) > taker->bound;
+  const gboolean sound = GST_BUFFER_FLAG_IS_SET (buffer, HUB_SOUND);
+  gboolean full;
 
+  if (sound && !taker->calls->sound)
+    return;
+  full = taker->calls->level (taker->data) > taker->bound;
   if (full || (taker->waits_for_key && GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_DELTA_UNIT))) {
     taker->waits_for_key = TRUE;
-    hub->dropped++;
+    hub->dropped += !sound;
     return;
   }
+  if (taker->waits_for_key)
+    taker->key = GST_BUFFER_PTS (buffer);
   taker->waits_for_key = FALSE;
+  if (GST_BUFFER_PTS (buffer) < taker->key) /* it refers to a picture from before that key frame */
+    return;
   buffer = gst_buffer_copy (buffer); /* shares the memory */
   GST_BUFFER_PTS (buffer) = rebase (taker, GST_BUFFER_PTS (buffer));
   GST_BUFFER_DTS (buffer) = rebase (taker, GST_BUFFER_DTS (buffer));
-  taker->calls->take (buffer, hub->caps, taker->data);
+  taker->calls->take (buffer, sound ? hub->sound : hub->caps, taker->data);
 }
 
 gboolean
 hub_add_taker (Hub *hub, const HubCalls *calls, gpointer data)
 {
-  Taker taker = { .calls = calls, .data = data, .bound = MAX_WAITING };
+  Taker taker = { .calls = calls, .data = data, .bound = MAX_WAITING, .waits_for_key = TRUE };
   GList *first = NULL;
+  gsize waiting = 0;
 
   g_mutex_lock (&hub->lock);
-  if (hub->caps)
+  for (guint i = 0; i < hub->takers->len; i++) {
+    const Taker *other = &g_array_index (hub->takers, Taker, i);
+
+    waiting += other->calls->level (other->data);
+  }
+  if (hub->caps && waiting < MAX_ALL)
     for (first = hub->packets.tail; first && !packet_is_key (first->data);)
       first = first->prev;
   if (first) {
     taker.first = GST_BUFFER_DTS (((Packet *) first->data)->buffer);
     taker.newest = GST_BUFFER_DTS (((Packet *) hub->packets.tail->data)->buffer);
     for (GList *l = first; l; l = l->next)
-      taker.bound += gst_buffer_get_size (((Packet *) l->data)->buffer);
+      taker.bound += gst_buffer_get_size (((Packet *) l->data)->buffer) + HUB_OVERHEAD;
     for (GList *l = first; l; l = l->next)
       give (hub, &taker, ((Packet *) l->data)->buffer);
     g_array_append_val (hub->takers, taker);
@@ -106,6 +126,24 @@ hub_remove_taker (Hub *hub, gpointer data)
     if (g_array_index (hub->takers, Taker, i).data == data)
       g_array_remove_index (hub->takers, i);
   g_mutex_unlock (&hub->lock);
+}
+
+gsize
+hub_level (gpointer source)
+{
+  return gst_app_src_get_current_level_bytes (source) + gst_app_src_get_current_level_buffers (source) * HUB_OVERHEAD;
+}
+
+GstCaps *
+hub_get_caps (Hub *hub, GstCaps **sound)
+{
+  GstCaps *caps;
+
+  g_mutex_lock (&hub->lock);
+  caps = hub->caps ? gst_caps_ref (hub->caps) : NULL;
+  *sound = hub->sound && g_get_monotonic_time () - hub->heard < SILENT ? gst_caps_ref (hub->sound) : NULL;
+  g_mutex_unlock (&hub->lock);
+  return caps;
 }
 
 void
@@ -125,6 +163,12 @@ packet_is_key (const Packet *packet)
   return !GST_BUFFER_FLAG_IS_SET (packet->buffer, GST_BUFFER_FLAG_DELTA_UNIT);
 }
 
+gboolean
+packet_is_sound (const Packet *packet)
+{
+  return GST_BUFFER_FLAG_IS_SET (packet->buffer, HUB_SOUND);
+}
+
 void
 hub_set_caps (Hub *hub, GstCaps *caps)
 {
@@ -142,7 +186,7 @@ drop_head (Hub *hub)
 {
   Packet *packet = g_queue_pop_head (&hub->packets);
 
-  hub->bytes -= gst_buffer_get_size (packet->buffer);
+  hub->bytes -= gst_buffer_get_size (packet->buffer) + HUB_OVERHEAD;
   gst_buffer_unref (packet->buffer);
   g_free (packet);
 }
@@ -154,21 +198,23 @@ hub_clear (Hub *hub)
     drop_head (hub);
 }
 
-Packet *
+gboolean
 hub_add (Hub *hub, GstBuffer *buffer, gint64 wall)
 {
   Packet *packet;
 
+  if (GST_BUFFER_FLAG_IS_SET (buffer, HUB_SOUND))
+    hub->heard = g_get_monotonic_time ();
+  for (guint i = 0; i < hub->takers->len; i++)
+    give (hub, &g_array_index (hub->takers, Taker, i), buffer);
   if (g_queue_is_empty (&hub->packets) && GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_DELTA_UNIT))
-    return NULL;
+    return FALSE;
   packet = g_new (Packet, 1);
   packet->buffer = gst_buffer_ref (buffer);
   packet->wall = wall;
   g_queue_push_tail (&hub->packets, packet);
-  hub->bytes += gst_buffer_get_size (buffer);
-  for (guint i = 0; i < hub->takers->len; i++)
-    give (hub, &g_array_index (hub->takers, Taker, i), buffer);
-  return packet;
+  hub->bytes += gst_buffer_get_size (buffer) + HUB_OVERHEAD;
+  return TRUE;
 }
 
 void

@@ -3,7 +3,7 @@
  *
  * hub.h: a camera's encoded frames, and who takes them. It holds the last frames, of which the recorder needs seconds
  * and each other taker the newest group of pictures, so that its first picture is whole at once. It outlives the
- * camera's pipelines. Only what has left the filter comes here. */
+ * camera's pipelines. Only what has left the filter comes here; of a camera without a filter, its own packets. */
 #ifndef PIPELINES_WATCH_HUB_H
 #define PIPELINES_WATCH_HUB_H
 
@@ -20,42 +20,57 @@ typedef struct {
   GQueue packets;  /* of Packet: the last ones; they begin with a key frame */
   gsize bytes;     /* of the packets */
   GstCaps *caps;   /* of the stream; NULL: there is none */
+  GstCaps *sound;  /* of its sound; NULL: it has none */
+  gint64 heard;    /* monotonic µs: when the last sound came */
   GArray *takers;  /* of hub.c's Taker */
   guint64 dropped; /* frames that takers had no time for */
 } Hub;
 
+/* A flag of buffers: it is sound. Such a buffer also counts as one that needs those before it. */
+#define HUB_SOUND GST_BUFFER_FLAG_LAST
+/* Bytes that a packet counts beside its own, wherever it waits: very many small ones need as much memory, and more of
+ * the same memory than GStreamer can count (65535). */
+#define HUB_OVERHEAD 4096
+
 /* What a taker does. All is called from the camera's thread, with the lock held, and may not wait. */
 typedef struct {
   /* Takes a frame, a copy that is its own. Time stamps begin with 0; those of frames that are there already follow each
-   * other closely, so that a viewer is not behind. The caps never change. */
+   * other closely, so that a viewer is not behind. The caps never change; sound has its own. */
   void (*take) (GstBuffer *buffer, GstCaps *caps, gpointer data);
-  /* Returns how many bytes it has taken and not dealt with. If they are too many, it gets no frame before the next key
-   * frame. */
+  /* Returns how many bytes it has taken and not dealt with, as hub_level () does. If they are too many, it gets no
+   * frame before the next key frame. */
   gsize (*level) (gpointer data);
   /* The stream has ended: nothing follows. */
   void (*end) (gpointer data);
+  gboolean sound; /* it takes sound as well */
 } HubCalls;
 
 Hub *hub_new (void);
 Hub *hub_ref (Hub *hub);
 void hub_unref (Hub *hub);
 
-/* Gives the taker the newest group of pictures, and then each frame. Returns FALSE if there is no stream. Any
- * thread. */
+/* Gives the taker the newest group of pictures, and then each frame. Returns FALSE if there is no stream, or if too
+ * much waits for other takers. Any thread. */
 gboolean hub_add_taker (Hub *hub, const HubCalls *calls, gpointer data);
 /* When it returns, no call of the taker is under way, and none follows. */
 void hub_remove_taker (Hub *hub, gpointer data);
+/* Returns how many bytes wait in an appsrc, with HUB_OVERHEAD for each packet. Any thread. */
+gsize hub_level (gpointer source);
+/* Returns the caps of the stream, NULL: there is none. `sound`: those of its sound, NULL: none has come lately. Any
+ * thread. */
+GstCaps *hub_get_caps (Hub *hub, GstCaps **sound);
 /* Sets how many takers there are, and how many frames they had no time for in all. */
 void hub_count (Hub *hub, guint *takers, guint64 *dropped);
 
 /* For the recorder, which holds the lock. */
 gboolean packet_is_key (const Packet *packet);
+gboolean packet_is_sound (const Packet *packet);
 /* Begins another stream; NULL: none. The takers' streams end. The packets stay until hub_clear (). */
 void hub_set_caps (Hub *hub, GstCaps *caps);
 void hub_clear (Hub *hub);
-/* Adds a frame and gives it to the takers. Returns NULL if there are no packets and this is no key frame. The hub keeps
- * the packet. */
-Packet *hub_add (Hub *hub, GstBuffer *buffer, gint64 wall);
+/* Gives a frame to the takers and keeps it. Returns FALSE if it is not kept, since there are no packets and this is no
+ * key frame. */
+gboolean hub_add (Hub *hub, GstBuffer *buffer, gint64 wall);
 /* Drops the oldest packets, up to a key frame: those that are not needed for the last `keep` ns, and those above
  * 64 MiB. */
 void hub_trim (Hub *hub, gint64 keep);

@@ -176,7 +176,7 @@ static void
 answer_picture (const Call *call)
 {
   const char *width = call->query ? g_hash_table_lookup (call->query, "width") : NULL;
-  const Camera *camera = watch_find (call->watch, call->part[0]);
+  Camera *camera = watch_find (call->watch, call->part[0]);
   Request *request;
 
   if (!camera) {
@@ -190,7 +190,7 @@ answer_picture (const Call *call)
   } else {
     request = request_new (call->message);
     request_pause (request);
-    snapshot_show (pipeline_filter (camera->pipeline), width != NULL, on_picture, request);
+    snapshot_show (camera_pictures (camera), width != NULL, on_picture, request);
   }
 }
 

@@ -5,9 +5,12 @@
  * filter. */
 #include "pipeline.h"
 
+#include "codec.h"
 #include "elements.h"
 #include "filter.h"
 #include "gpu.h"
+#include "hub.h"
+#include "packets.h"
 #include "source.h"
 #include "threads.h"
 
@@ -29,10 +32,10 @@ typedef struct {
 struct Pipeline {
   gatomicrefcount count;
   CameraSettings *settings;
-  GstElement *bin, *filter; /* bin: all of it */
+  PipelinePlan plan;
+  GstElement *bin, *filter, *tee; /* bin: all of it */
   Source *source;
   GstBus *bus;
-  int gpu;
   GstStructure *size; /* a new size, not reported before its first frame; of the thread behind the filter */
 
   /* Written by streaming threads. */
@@ -41,74 +44,37 @@ struct Pipeline {
 
   /* The branch that encodes. */
   Queue encode;
-  GstElement *encoder, *crop, *sink; /* NULL: there is none */
+  _Atomic int encodes;  /* it is there */
+  GstElement *encoding; /* all of it */
+  GstElement *encoder, *crop, *sink;
   gboolean on_gpu;
   gboolean unfit;  /* the encoder does not take this size; of the thread behind the filter */
   gint64 last_key; /* ns; of the appsink's thread */
-  GMutex taking;   /* of `takers`; held while they are called */
+  GMutex taking;   /* of what follows; held while takers are called */
   GArray *takers;  /* of Taker */
+  gboolean closed; /* packets and sound are not given to them any more */
   _Atomic int draining;
   GMutex lock;      /* of `drained` */
   gboolean drained; /* all that was encoded has come out */
   GCond drain;
 
+  gboolean own;      /* the camera's own packets may come instead */
+  gboolean taken_up; /* a branch was added for what comes; of the thread behind the filter */
+  Packets *packets;
+
   GMutex starting; /* held while the pipeline is started or stopped */
   gboolean ended;  /* it is stopped, and is not started any more */
 };
 
+static void
+post (Pipeline *pipeline, GstStructure *structure)
+{
+  gst_element_post_message (pipeline->bin, gst_message_new_application (GST_OBJECT (pipeline->bin), structure));
+}
+
 /* ---- the branch that encodes ---------------------------------------------- */
 
 /* The branch's own queue drops the frames for which the encoder has no time; all others go on. */
-
-typedef struct {
-  const char *factory;
-  gboolean on_gpu;
-  const char *settings; /* properties; a value %u: the quality */
-} Encoder;
-
-/* In the order in which they are tried. Properties that a version lacks are left alone. Where the scene changes, x264
- * would make frames that h264parse calls key frames, though later ones refer to frames before them. */
-static const Encoder encoders[] = {
-  { "nvh264enc", TRUE,
-      "rc-mode=constqp qp-const=%u qp-const-i=%u qp-const-p=%u bframes=0 zerolatency=true gop-size=-1" },
-  { "x264enc", FALSE,
-      "pass=qual quantizer=%u tune=zerolatency speed-preset=superfast key-int-max=600 threads=2 bframes=0 "
-      "option-string=scenecut=0" },
-  { "openh264enc", FALSE, "rate-control=off qp-min=%u qp-max=%u complexity=low gop-size=600 multi-thread=2" },
-};
-
-static void
-set_properties (GstElement *element, const char *text, guint quality)
-{
-  g_auto (GStrv) words = g_strsplit (text, " ", -1);
-  GObjectClass *klass = G_OBJECT_GET_CLASS (element);
-
-  for (char **word = words; *word; word++) {
-    char *value = strchr (*word, '=');
-    g_autofree char *number = g_strdup_printf ("%u", quality);
-
-    *value++ = '\0';
-    if (g_object_class_find_property (klass, *word))
-      gst_util_set_object_arg (G_OBJECT (element), *word, strcmp (value, "%u") ? value : number);
-  }
-}
-
-static GstElement *
-make_encoder (const PipelinePlan *plan, gboolean *on_gpu)
-{
-  for (guint i = 0; i < G_N_ELEMENTS (encoders); i++) {
-    GstElement *element;
-
-    if (encoders[i].on_gpu && (plan->gpu < 0 || plan->software_encoder))
-      continue;
-    if (!(element = gst_element_factory_make (encoders[i].factory, "encoder")))
-      continue;
-    set_properties (element, encoders[i].settings, plan->settings->record.quality);
-    *on_gpu = encoders[i].on_gpu;
-    return element;
-  }
-  return NULL;
-}
 
 /* Asks the encoder for a key frame when the last one is too old, or a taker waits for one. */
 static void
@@ -127,28 +93,22 @@ keep_keys_coming (Pipeline *pipeline, GstBuffer *buffer, gboolean wanted)
   }
 }
 
-/* Returns the time of day of a frame: now, less what it has been under way. */
-static gint64
-wall_time (Pipeline *pipeline, GstClockTime running)
-{
-  GstClockTime now = gst_element_get_current_running_time (pipeline->sink);
-  gint64 age = GST_CLOCK_TIME_IS_VALID (now) ? GST_CLOCK_DIFF (running, now) / 1000 : 0;
-
-  return g_get_real_time () - CLAMP (age, 0, 30 * G_USEC_PER_SEC);
-}
-
 /* Gives a frame to all takers. Returns whether one of them wants a key frame. */
 static gboolean
 give (Pipeline *pipeline, GstBuffer *buffer, GstCaps *caps, gint64 wall)
 {
-  gboolean key_wanted = FALSE;
+  const gboolean sound = GST_BUFFER_FLAG_IS_SET (buffer, HUB_SOUND);
+  gboolean key_wanted = FALSE, open;
 
   g_mutex_lock (&pipeline->taking);
-  for (guint i = 0; i < pipeline->takers->len; i++) {
+  open = !pipeline->closed || (!sound && !pipeline_has_packets (pipeline));
+  for (guint i = 0; i < pipeline->takers->len && open; i++) {
     const Taker *taker = &g_array_index (pipeline->takers, Taker, i);
 
     key_wanted |= taker->take (buffer, caps, wall, taker->data);
   }
+  if (!sound)
+    packets_let_sound (pipeline->packets);
   g_mutex_unlock (&pipeline->taking);
   return key_wanted;
 }
@@ -200,7 +160,7 @@ on_sample (GstAppSink *sink, gpointer data)
     GST_BUFFER_DTS (buffer) = MIN (running, running_time (segment, GST_BUFFER_DTS_OR_PTS (buffer)));
     GST_BUFFER_PTS (buffer) = running;
     keep_keys_coming (pipeline, buffer,
-        give (pipeline, buffer, gst_sample_get_caps (sample), wall_time (pipeline, running)));
+        give (pipeline, buffer, gst_sample_get_caps (sample), wall_time (age_of (pipeline->bin, running))));
     gst_buffer_unref (buffer);
   }
   gst_sample_unref (sample);
@@ -280,35 +240,50 @@ static const char *const branch[N_PARTS][2] = {
   [I420] = { "capsfilter", "i420" },
   [EVEN] = { "videocrop", "even" },
   [ENCODER] = { NULL, "encoder" },
-  [PARSE] = { "h264parse", "parse" },
+  [PARSE] = { NULL, "parse" },
   [PACKETS] = { "appsink", "packets" },
 };
 
-/* Adds the branch behind the tee. Where that cannot be, says why in `note`: the camera goes on without. */
+/* Puts a branch behind the tee. */
+static gboolean
+attach (Pipeline *pipeline, GstElement *part)
+{
+  return gst_bin_add (GST_BIN (pipeline->bin), part) && gst_element_link (pipeline->tee, part) &&
+      gst_element_sync_state_with_parent (part);
+}
+
+/* Adds the branch that encodes. Where that cannot be, says why in `note`: the camera goes on without. */
 static void
-add_encoder (Pipeline *pipeline, const PipelinePlan *plan, GstElement *tee, GString *note)
+add_encoder (Pipeline *pipeline, const PipelinePlan *plan, GString *note)
 {
   GstAppSinkCallbacks callbacks = { .new_sample = on_sample, .eos = on_eos };
+  const Codec *codec = &codecs[plan->settings->codec];
+  g_autoptr (GstElement) bin = gst_object_ref_sink (gst_bin_new ("encoding"));
+  g_autofree char *caps = g_strdup_printf ("%s, %s", codec->kind, codec->form);
   GstElement *parts[N_PARTS], *last = NULL;
+  g_autoptr (GstPad) pad = NULL;
   gboolean ok = TRUE;
 
   elements_for_encoding (plan->settings, note);
   if (note->len)
     return;
-  if (!(parts[ENCODER] = make_encoder (plan, &pipeline->on_gpu))) {
-    g_string_append (note, "no encoder for H.264 but that of GPUs: install x264enc (gstreamer1.0-plugins-ugly)");
+  if (!(parts[ENCODER] = codec_make_encoder (codec, plan->settings->record.quality,
+            plan->gpu >= 0 && !plan->software_encoder, &pipeline->on_gpu))) {
+    g_string_append_printf (note, "no encoder for %s but that of GPUs: install %s", codec->title, codec->install);
     return;
   }
   for (guint i = 0; i < N_PARTS; i++) {
-    if (i != ENCODER && !(parts[i] = gst_element_factory_make (branch[i][0], branch[i][1]))) {
+    const char *factory = i == PARSE ? codec->parser : branch[i][0];
+
+    if (i != ENCODER && !(parts[i] = gst_element_factory_make (factory, branch[i][1]))) {
       ok &= i == DOWNLOAD;
       continue;
     }
-    gst_bin_add (GST_BIN (pipeline->bin), parts[i]);
+    gst_bin_add (GST_BIN (bin), parts[i]);
     ok = ok && (!last || gst_element_link (last, parts[i]));
     last = parts[i];
   }
-  if (!ok || !gst_element_link (tee, parts[ENCODE])) {
+  if (!ok) {
     g_string_append (note, "the elements that encode cannot be linked");
     return;
   }
@@ -323,17 +298,76 @@ add_encoder (Pipeline *pipeline, const PipelinePlan *plan, GstElement *tee, GStr
       pipeline);
   queue_count (&pipeline->encode);
   gst_util_set_object_arg (G_OBJECT (parts[I420]), "caps", "video/x-raw, format = I420");
-  gst_util_set_object_arg (G_OBJECT (parts[PACKETS]), "caps", "video/x-h264, stream-format = avc, alignment = au");
+  gst_util_set_object_arg (G_OBJECT (parts[PACKETS]), "caps", caps);
   g_object_set (parts[PACKETS], "sync", FALSE, "async", FALSE, NULL);
   gst_app_sink_set_callbacks (GST_APP_SINK (parts[PACKETS]), &callbacks, pipeline, NULL);
+  pad = gst_element_get_static_pad (parts[ENCODE], "sink");
+  gst_element_add_pad (bin, gst_ghost_pad_new ("sink", pad));
+  pipeline->encoding = gst_object_ref (bin);
+  atomic_store (&pipeline->encodes, 1);
+  if (!attach (pipeline, pipeline->encoding))
+    g_string_append (note, "the elements that encode cannot be linked");
+}
+
+/* ---- the camera's own packets -------------------------------------------- */
+
+static void
+give_packet (GstBuffer *buffer, GstCaps *caps, gint64 wall, gpointer pipeline)
+{
+  give (pipeline, buffer, caps, wall);
+}
+
+/* When it returns, no packet is given any more. */
+static void
+close_packets (Pipeline *pipeline)
+{
+  g_mutex_lock (&pipeline->taking);
+  pipeline->closed = TRUE;
+  g_mutex_unlock (&pipeline->taking);
+}
+
+/* Gives no packets any more, and reports that the camera's own cannot pass. */
+static void
+refuse_packets (gpointer data)
+{
+  Pipeline *pipeline = data;
+
+  close_packets (pipeline);
+  post (pipeline, gst_structure_new_empty (PIPELINE_NO_PACKETS));
+}
+
+gboolean
+pipeline_has_packets (Pipeline *pipeline)
+{
+  return packets_codec (pipeline->packets) != NULL;
+}
+
+/* Adds the branch that is needed for what comes: packets or pictures. */
+static void
+take_up (Pipeline *pipeline, GstCaps *caps)
+{
+  g_autoptr (GString) note = g_string_new (NULL);
+
+  if (source_are_packets (caps))
+    packets_begin (pipeline->packets, pipeline->tee, codec_of (caps));
+  else
+    add_encoder (pipeline, &pipeline->plan, note);
+  if (note->len)
+    post (pipeline, gst_structure_new (PIPELINE_NO_ENCODER, "reason", G_TYPE_STRING, note->str, NULL));
 }
 
 /* ---- what streaming threads note ----------------------------------------- */
 
 static void
-post (Pipeline *pipeline, GstStructure *structure)
+note_packets (Pipeline *pipeline, const GstStructure *caps)
 {
-  gst_element_post_message (pipeline->bin, gst_message_new_application (GST_OBJECT (pipeline->bin), structure));
+  int width = 0, height = 0, n = 0, d = 1;
+
+  gst_structure_get (caps, "width", G_TYPE_INT, &width, "height", G_TYPE_INT, &height, NULL);
+  gst_structure_get (caps, "framerate", GST_TYPE_FRACTION, &n, &d, NULL);
+  gst_clear_structure (&pipeline->size);
+  pipeline->size = gst_structure_new (PIPELINE_SIZE, "width", G_TYPE_INT, width, "height", G_TYPE_INT, height, "format",
+      G_TYPE_STRING, packets_codec (pipeline->packets)->title, "rate", GST_TYPE_FRACTION, n, d, NULL);
 }
 
 static void
@@ -344,6 +378,13 @@ note_caps (Pipeline *pipeline, GstEvent *event)
   GstCaps *caps;
 
   gst_event_parse_caps (event, &caps);
+  if (pipeline->own && !pipeline->taken_up)
+    take_up (pipeline, caps);
+  pipeline->taken_up = TRUE;
+  if (pipeline_has_packets (pipeline)) {
+    note_packets (pipeline, gst_caps_get_structure (caps, 0));
+    return;
+  }
   if (!gst_video_info_from_caps (&info, caps))
     return;
   if (pipeline->encoder &&
@@ -367,6 +408,8 @@ on_output (GstPad *pad, GstPadProbeInfo *info, gpointer data)
   if (info->type & GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM) {
     if (GST_EVENT_TYPE (GST_PAD_PROBE_INFO_EVENT (info)) == GST_EVENT_CAPS)
       note_caps (pipeline, GST_PAD_PROBE_INFO_EVENT (info));
+    else if (pipeline_has_packets (pipeline) && source_is_turned (GST_PAD_PROBE_INFO_EVENT (info)))
+      refuse_packets (pipeline); /* nothing turns them upright */
     return GST_PAD_PROBE_OK;
   }
   atomic_store (&pipeline->last_frame, g_get_monotonic_time ());
@@ -384,7 +427,7 @@ pipeline_counts (Pipeline *pipeline)
     .last_frame = atomic_load (&pipeline->last_frame) };
 
   counts.dropped = source_dropped (pipeline->source);
-  counts.not_encoded = queue_dropped (&pipeline->encode);
+  counts.not_encoded = atomic_load (&pipeline->encodes) ? queue_dropped (&pipeline->encode) : 0;
   return counts;
 }
 
@@ -397,7 +440,10 @@ build (Pipeline *pipeline, const PipelinePlan *plan, GString *wrong, GString *no
   GstElement *convert, *sink = element_add (pipeline->bin, "fakesink", "end", wrong),
                        *tee = element_add (pipeline->bin, "tee", "tee", wrong);
 
-  if (!sink || !tee || !(pipeline->source = source_new (pipeline->bin, pipeline->settings, &convert, wrong)) ||
+  pipeline->tee = tee;
+  pipeline->own = plan->encodes && plan->own && !*pipeline->settings->filter;
+  if (!sink || !tee ||
+      !(pipeline->source = source_new (pipeline->bin, pipeline->settings, pipeline->own, &convert, wrong)) ||
       !(pipeline->filter = filter_new ("filter ", line, wrong)))
     return FALSE;
   gst_bin_add (GST_BIN (pipeline->bin), pipeline->filter);
@@ -410,14 +456,17 @@ build (Pipeline *pipeline, const PipelinePlan *plan, GString *wrong, GString *no
   }
   element_add_probe (pipeline->filter, "src", GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM,
       on_output, pipeline);
-  if (plan->encodes)
-    add_encoder (pipeline, plan, tee, note);
+  if (plan->encodes && pipeline->settings->audio)
+    source_take_sound (pipeline->source, packets_take_sound, pipeline->packets);
+  if (plan->encodes && !pipeline->own)
+    add_encoder (pipeline, plan, note);
   return source_link (pipeline->source, wrong);
 }
 
 Pipeline *
 pipeline_new (const PipelinePlan *plan, GString *wrong, GString *note)
 {
+  static const PacketsCalls calls = { .take = give_packet, .refuse = refuse_packets };
   Pipeline *pipeline = g_new0 (Pipeline, 1);
 
   g_atomic_ref_count_init (&pipeline->count);
@@ -427,9 +476,10 @@ pipeline_new (const PipelinePlan *plan, GString *wrong, GString *note)
   g_mutex_init (&pipeline->taking);
   pipeline->takers = g_array_new (FALSE, FALSE, sizeof (Taker));
   pipeline->settings = camera_settings_ref ((CameraSettings *) plan->settings);
-  pipeline->gpu = plan->gpu;
+  pipeline->plan = *plan;
   pipeline->bin = gst_pipeline_new (plan->settings->name);
   gst_object_ref_sink (pipeline->bin);
+  pipeline->packets = packets_new (pipeline->bin, pipeline->settings, &calls, pipeline);
   if (!build (pipeline, plan, wrong, note)) {
     if (!wrong->len)
       g_string_append (wrong, "the pipeline cannot be linked");
@@ -457,6 +507,8 @@ pipeline_unref (Pipeline *pipeline)
   gst_clear_structure (&pipeline->size);
   g_clear_pointer (&pipeline->source, source_unref);
   gst_object_unref (pipeline->bin); /* its state is NULL */
+  gst_clear_object (&pipeline->encoding);
+  packets_free (pipeline->packets);
   g_array_unref (pipeline->takers);
   camera_settings_unref (pipeline->settings);
   g_mutex_clear (&pipeline->lock);
@@ -485,12 +537,12 @@ pipeline_part_of (Pipeline *pipeline, GstObject *object)
     return PART_OTHER;
   if (gst_object_has_as_ancestor (object, GST_OBJECT (pipeline->filter)))
     return PART_FILTER;
+  if (!atomic_load (&pipeline->encodes))
+    return PART_OTHER;
   if (pipeline->on_gpu && object == GST_OBJECT_CAST (pipeline->encoder))
     return PART_GPU_ENCODER;
-  for (guint i = 0; pipeline->encoder && i < N_PARTS; i++)
-    if (GST_OBJECT_PARENT (object) == GST_OBJECT_CAST (pipeline->bin) &&
-        !g_strcmp0 (GST_OBJECT_NAME (object), branch[i][1]))
-      return PART_ENCODING;
+  if (gst_object_has_as_ancestor (object, GST_OBJECT (pipeline->encoding)))
+    return PART_ENCODING;
   return PART_OTHER;
 }
 
@@ -511,7 +563,7 @@ start_in_thread (gpointer data)
 
   g_mutex_lock (&pipeline->starting);
   if (!pipeline->ended) {
-    gpu_warm_up (pipeline->filter, pipeline->gpu);
+    gpu_warm_up (pipeline->filter, pipeline->plan.gpu);
     if (gst_element_set_state (pipeline->bin, GST_STATE_PLAYING) == GST_STATE_CHANGE_FAILURE)
       GST_ELEMENT_ERROR (pipeline->bin, CORE, STATE_CHANGE, ("The camera does not start"), (NULL));
   }
@@ -556,7 +608,7 @@ stop_in_thread (gpointer data)
 {
   Stop *stop = data;
 
-  if (stop->pipeline->encoder)
+  if (atomic_load (&stop->pipeline->encodes))
     drain_encoder (stop->pipeline);
   in_main (drained, stop); /* before `stopped` */
   /* Waits for a start that is under way. A start that comes later, since the pool's threads keep no order, sees
@@ -580,6 +632,10 @@ pipeline_stop (Pipeline *pipeline, PipelineDone when_drained, PipelineDone done,
   stop->drained = when_drained;
   stop->done = done;
   stop->data = data;
+  /* The settings that come next may have a filter: from here on, no packet that has not passed it. */
+  close_packets (pipeline);
+  if (pipeline_has_packets (pipeline))
+    when_drained (pipeline, data);
   in_pool (stop_in_thread, stop);
 }
 

@@ -16,6 +16,7 @@
 #define RETRY 5000                          /* ms, twice as many each time, up to: */
 #define MAX_RETRY 60000
 #define REPORT_DROPPED (10 * G_USEC_PER_SEC)
+#define MAX_ENDING 4        /* sessions: a stream that changes with each frame would have any number */
 #define LATE G_USEC_PER_SEC /* a frame may reach the recorder so much later */
 
 struct Recorder {
@@ -35,6 +36,7 @@ struct Recorder {
   Session *session;
   gboolean wanted, live, waits_for_key; /* live: frames go into the session */
   gboolean broken;                      /* the stream has changed: a new session is needed */
+  GstCaps *next_sound;                  /* of sound that the stream does not have yet; NULL: none */
   gboolean end_when_open;               /* what was recorded for is over, but the disk has not answered yet */
   gint64 recorded;                      /* DTS of the last frame in a session, -1: none */
   gint64 due; /* µs since 1970: stop at the first frame of this time or later; G_MAXINT64: do not stop */
@@ -62,7 +64,7 @@ first_packet (Hub *hub, gint64 recorded)
 
     if (packet_is_key (packet))
       first = l;
-    if ((gint64) GST_BUFFER_DTS (packet->buffer) > recorded)
+    if (!packet_is_sound (packet) && (gint64) GST_BUFFER_DTS (packet->buffer) > recorded)
       break;
   }
   return first;
@@ -90,12 +92,16 @@ forget (Recorder *recorder)
 
 /* Gives a frame to the session. Call it with the lock held. */
 static void
-push (Recorder *recorder, Packet *packet)
+push (Recorder *recorder, GstBuffer *buffer, gint64 wall)
 {
-  if (recorder->waits_for_key && !packet_is_key (packet))
-    recorder->dropped++;
-  else if (session_push (recorder->session, packet->buffer, packet->wall)) {
-    recorder->recorded = (gint64) GST_BUFFER_DTS (packet->buffer);
+  const gboolean sound = GST_BUFFER_FLAG_IS_SET (buffer, HUB_SOUND);
+
+  if (recorder->waits_for_key && GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_DELTA_UNIT))
+    recorder->dropped += !sound;
+  else if (sound)
+    session_push_sound (recorder->session, buffer);
+  else if (session_push (recorder->session, buffer, wall)) {
+    recorder->recorded = (gint64) GST_BUFFER_DTS (buffer);
     recorder->waits_for_key = FALSE;
   } else {
     recorder->dropped++;
@@ -123,20 +129,45 @@ poke (Recorder *recorder)
   in_main (update_poked, recorder);
 }
 
-/* Breaks the recording off if the caps change or the time stamps jump. Call it with the lock held. */
+/* Begins another stream: its caps have changed, or its time stamps have jumped. Call it with the lock held. */
 static void
-look_for_change (Recorder *recorder, GstBuffer *buffer, GstCaps *caps)
+change (Recorder *recorder, GstCaps *caps)
 {
-  Packet *last = g_queue_peek_tail (&recorder->hub->packets);
-  gint64 step = last ? GST_CLOCK_DIFF (GST_BUFFER_DTS (last->buffer), GST_BUFFER_DTS (buffer)) : 1;
-
-  if (recorder->hub->caps && gst_caps_is_equal (recorder->hub->caps, caps) && step > 0 && step < MAX_JUMP)
-    return;
   hub_set_caps (recorder->hub, caps);
+  if (recorder->next_sound)
+    gst_caps_take (&recorder->hub->sound, g_steal_pointer (&recorder->next_sound));
   forget (recorder);
   if (recorder->session)
     recorder->broken = TRUE;
   recorder->live = FALSE;
+}
+
+/* Breaks the recording off if the caps change or the time stamps jump. Call it with the lock held. */
+static void
+look_for_change (Recorder *recorder, GstBuffer *buffer, GstCaps *caps)
+{
+  GList *last = recorder->hub->packets.tail;
+  gint64 step;
+
+  while (last && packet_is_sound (last->data))
+    last = last->prev;
+  step = last ? GST_CLOCK_DIFF (GST_BUFFER_DTS (((Packet *) last->data)->buffer), GST_BUFFER_DTS (buffer)) : 1;
+  if (!recorder->hub->caps || !gst_caps_is_equal (recorder->hub->caps, caps) || step <= 0 || step >= MAX_JUMP ||
+      (recorder->next_sound && !GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_DELTA_UNIT)))
+    change (recorder, caps);
+}
+
+/* Does the packet of sound belong to the stream? If its caps are new, the next stream has them, which begins with the
+ * next key frame. Call it with the lock held. */
+static gboolean
+look_at_sound (Recorder *recorder, GstCaps *caps)
+{
+  Hub *hub = recorder->hub;
+
+  if (hub->sound && gst_caps_is_equal (hub->sound, caps))
+    return TRUE;
+  gst_caps_replace (hub->caps ? &recorder->next_sound : &hub->sound, caps);
+  return !hub->caps;
 }
 
 /* Breaks the recording off if the clock was set, so that the next file has the right time in its name. Call it with the
@@ -162,25 +193,27 @@ gboolean
 recorder_packet (GstBuffer *buffer, GstCaps *caps, gint64 wall, gpointer data)
 {
   Recorder *recorder = data;
-  gboolean key_wanted;
-  Packet *packet;
+  const gboolean sound = GST_BUFFER_FLAG_IS_SET (buffer, HUB_SOUND);
+  gboolean held, key_wanted;
 
   g_mutex_lock (&recorder->hub->lock);
-  look_for_change (recorder, buffer, caps);
-  look_at_clock (recorder);
-  packet = hub_add (recorder->hub, buffer, wall);
-  if (!packet) {
-    recorder->dropped += recorder->wanted;
-    key_wanted = TRUE;
-  } else {
-    if (recorder->live)
-      push (recorder, packet);
-    trim (recorder);
-    key_wanted = recorder->live && recorder->waits_for_key;
-    if (recorder->broken || recorder->set_to || (recorder->wanted && !recorder->session) ||
-        recorder->dropped > recorder->dropped_reported || wall >= recorder->due)
-      poke (recorder);
+  if (!sound)
+    look_for_change (recorder, buffer, caps);
+  else if (!look_at_sound (recorder, caps)) {
+    g_mutex_unlock (&recorder->hub->lock);
+    return FALSE;
   }
+  look_at_clock (recorder);
+  held = hub_add (recorder->hub, buffer, wall);
+  if (recorder->live) /* also where a group of pictures is longer than the hub can hold */
+    push (recorder, buffer, wall);
+  else if (!held && !sound)
+    recorder->dropped += recorder->wanted;
+  trim (recorder);
+  key_wanted = !held || (recorder->live && recorder->waits_for_key);
+  if (recorder->broken || recorder->set_to || wall >= recorder->due ||
+      (held && ((recorder->wanted && !recorder->session) || recorder->dropped > recorder->dropped_reported)))
+    poke (recorder);
   g_mutex_unlock (&recorder->hub->lock);
   return key_wanted;
 }
@@ -200,7 +233,7 @@ on_opened (Session *session, gpointer data)
     recorder->live = TRUE;
     recorder->waits_for_key = TRUE;
     for (GList *l = first_packet (recorder->hub, recorder->recorded); l; l = l->next)
-      push (recorder, l->data);
+      push (recorder, ((Packet *) l->data)->buffer, ((Packet *) l->data)->wall);
     trim (recorder);
   }
   g_mutex_unlock (&recorder->hub->lock);
@@ -299,7 +332,8 @@ begin_session (Recorder *recorder)
   g_mutex_lock (&recorder->hub->lock);
   if (recorder->hub->caps && !g_queue_is_empty (&recorder->hub->packets)) {
     g_atomic_ref_count_inc (&recorder->count); /* on_ended gives it back */
-    recorder->session = session_new (recorder->settings, recorder->keep, recorder->hub->caps, &calls, recorder);
+    recorder->session = session_new (recorder->settings, recorder->keep, recorder->hub->caps, recorder->hub->sound,
+        &calls, recorder);
   }
   g_mutex_unlock (&recorder->hub->lock);
 }
@@ -412,7 +446,7 @@ update (Recorder *recorder)
   if (wanted)
     recorder->end_when_open = FALSE;
   g_mutex_unlock (&recorder->hub->lock);
-  if (wanted && !has)
+  if (wanted && !has && recorder->ending < MAX_ENDING)
     begin_session (recorder);
 }
 
@@ -466,6 +500,8 @@ recorder_pause (Recorder *recorder, CameraSettings *next)
   if (!recorder->end_when_open)
     forget (recorder);
   hub_set_caps (recorder->hub, NULL); /* the next frame drops what is left */
+  gst_caps_replace (&recorder->hub->sound, NULL);
+  gst_caps_replace (&recorder->next_sound, NULL);
   g_mutex_unlock (&recorder->hub->lock);
   recorder->until = 0;
   if (recorder->moving || recorder->triggered)
@@ -528,6 +564,7 @@ recorder_unref (Recorder *recorder)
   camera_settings_unref (recorder->settings);
   g_ptr_array_unref (recorder->files);
   keep_unref (recorder->keep);
+  gst_caps_replace (&recorder->next_sound, NULL);
   g_free (recorder->by);
   g_free (recorder);
 }

@@ -3,13 +3,14 @@
  *
  * serve.c: filtered video for viewers, by gst-rtsp-server.
  *
- * Each viewer has a pipeline of its own, appsrc ! h264parse ! rtph264pay, which the camera's hub feeds. So one that is
- * slow loses frames for itself alone, and each begins with a key frame. RTP goes through the viewer's TCP connection:
- * no ports are open but the one that is configured, and with TLS all of it is encrypted. */
+ * Each viewer has a pipeline of its own, such as appsrc ! h264parse ! rtph264pay, which the camera's hub feeds. So one
+ * that is slow loses frames for itself alone, and each begins with a key frame. RTP goes through the viewer's TCP
+ * connection: no ports are open but the one that is configured, and with TLS all of it is encrypted. */
 #include "serve.h"
 
 #ifdef HAVE_RTSP_SERVER
 #include "certificate.h"
+#include "codec.h"
 #include "secrets.h"
 
 #include <gst/app/gstappsrc.h>
@@ -27,10 +28,9 @@
 /* A viewer's pipeline. */
 typedef struct {
   Hub *hub;
-  GstAppSrc *source;
-  gboolean begun;       /* the source has caps; under the hub's lock */
-  _Atomic gint64 ended; /* monotonic µs; 0: the stream has not ended */
-  GWeakRef client;      /* its connection */
+  GstAppSrc *source, *sound; /* sound: NULL, if there is none */
+  _Atomic gint64 ended;      /* monotonic µs; 0: the stream has not ended */
+  GWeakRef client;           /* its connection */
 } Viewer;
 
 static GstRTSPServer *server;
@@ -50,16 +50,24 @@ take (GstBuffer *buffer, GstCaps *caps, gpointer data)
 {
   Viewer *viewer = data;
 
-  if (!viewer->begun)
-    gst_app_src_set_caps (viewer->source, caps);
-  viewer->begun = TRUE;
-  gst_app_src_push_buffer (viewer->source, buffer); /* it is refused when the pipeline has ended */
+  GstAppSrc *source = GST_BUFFER_FLAG_IS_SET (buffer, HUB_SOUND) ? viewer->sound : viewer->source;
+  GstCaps *before = source ? gst_app_src_get_caps (source) : NULL;
+
+  if (source && !before)
+    gst_app_src_set_caps (source, caps);
+  g_clear_pointer (&before, gst_caps_unref);
+  if (source)
+    gst_app_src_push_buffer (source, buffer); /* it is refused when the pipeline has ended */
+  else
+    gst_buffer_unref (buffer);
 }
 
 static gsize
 level (gpointer data)
 {
-  return gst_app_src_get_current_level_bytes (((Viewer *) data)->source);
+  const Viewer *viewer = data;
+
+  return hub_level (viewer->source) + (viewer->sound ? hub_level (viewer->sound) : 0);
 }
 
 static void
@@ -68,6 +76,8 @@ end (gpointer data)
   Viewer *viewer = data;
 
   gst_app_src_end_of_stream (viewer->source);
+  if (viewer->sound)
+    gst_app_src_end_of_stream (viewer->sound);
   atomic_store (&viewer->ended, g_get_monotonic_time ());
 }
 
@@ -82,6 +92,7 @@ viewer_free (gpointer data)
   g_mutex_unlock (&lock);
   g_weak_ref_clear (&viewer->client);
   gst_object_unref (viewer->source);
+  g_clear_object (&viewer->sound);
   hub_unref (viewer->hub);
   g_free (viewer);
 }
@@ -110,15 +121,29 @@ typedef GstRTSPMediaFactoryClass MountClass;
 GType mount_get_type (void);
 G_DEFINE_TYPE (Mount, mount, GST_TYPE_RTSP_MEDIA_FACTORY)
 
+/* Has each key frame come with the parameters, as who comes later needs them, and each packet at once. Free it. */
+static char *
+viewer_line (const Codec *codec, GstCaps *sound)
+{
+  const gboolean units = codec->is_entry != NULL; /* AV1 has no parameters beside */
+  g_autofree char *more = sound
+      ? g_strdup_printf ("appsrc name=sound format=time is-live=true max-bytes=0 ! %s name=pay1 pt=97",
+            sound_of (sound)->payloader)
+      : g_strdup ("");
+
+  return g_strdup_printf (
+      "( appsrc name=packets format=time is-live=true max-bytes=0 ! %s %s ! %s name=pay0 pt=96 %s %s )", codec->parser,
+      units ? "config-interval=-1" : "", codec->payloader, units ? "aggregate-mode=zero-latency" : "", more);
+}
+
 /* Returns a viewer's pipeline; NULL: the camera has no stream now, or there are too many viewers. */
 static GstElement *
 make_viewer (Mount *mount)
 {
-  static const HubCalls calls = { .take = take, .level = level, .end = end };
-  GstElement *bin = gst_parse_launch ("( appsrc name=packets format=time is-live=true max-bytes=0 ! "
-                                      "h264parse config-interval=-1 ! "
-                                      "rtph264pay name=pay0 pt=96 aggregate-mode=zero-latency )",
-      NULL);
+  static const HubCalls calls = { .take = take, .level = level, .end = end, .sound = TRUE };
+  g_autoptr (GstCaps) sound = NULL, caps = hub_get_caps (mount->hub, &sound);
+  g_autofree char *line = caps ? viewer_line (codec_of (caps), sound) : NULL;
+  GstElement *bin = line ? gst_parse_launch (line, NULL) : NULL;
   GstRTSPContext *request = gst_rtsp_context_get_current (); /* the one that is being answered */
   Viewer *viewer;
 
@@ -127,6 +152,7 @@ make_viewer (Mount *mount)
   viewer = g_new0 (Viewer, 1);
   viewer->hub = hub_ref (mount->hub);
   viewer->source = GST_APP_SRC (gst_bin_get_by_name (GST_BIN (bin), "packets"));
+  viewer->sound = sound ? GST_APP_SRC (gst_bin_get_by_name (GST_BIN (bin), "sound")) : NULL;
   g_weak_ref_init (&viewer->client, request->client);
   g_socket_set_option (gst_rtsp_connection_get_write_socket (request->conn), SOL_SOCKET, SO_SNDBUF, SEND_BUFFER, NULL);
   g_object_set_data_full (G_OBJECT (bin), "cf-viewer", viewer, viewer_free);

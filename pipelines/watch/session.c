@@ -5,14 +5,17 @@
 #include "session.h"
 
 #include "events.h"
+#include "hub.h"
 #include "threads.h"
 
 #include <glib/gstdio.h>
 #include <gst/app/gstappsrc.h>
 #include <unistd.h>
 
-#define MAX_WAITING (64 << 20) /* bytes that may wait for the disk */
-#define END_WITHIN 10          /* s for the files to be finished */
+#define MAX_WAITING (64 << 20)      /* bytes that may wait for the disk */
+#define SILENT (3 * GST_SECOND)     /* after so long without sound, the files go on without */
+#define END_WITHIN 10               /* s for the files to be finished */
+#define ASTRAY (4 * G_USEC_PER_SEC) /* the camera's clock and this machine's may part so far in one session */
 
 typedef struct {
   gint64 start;       /* µs since 1970 */
@@ -25,7 +28,7 @@ struct Session {
   Keep *keep;
   SessionCalls calls;
   gpointer data;
-  GstElement *pipeline, *source;
+  GstElement *pipeline, *source, *sound; /* sound: NULL, if there is none */
   guint watch, deadline;
   gboolean opening, ending, over; /* over: `ended` was called */
   char *error;
@@ -33,7 +36,10 @@ struct Session {
   /* Of the thread that pushes. */
   gboolean begun;
   GstClockTime base, decoded; /* DTS of the first and of the newest frame */
-  gint64 wall;                /* of the time stamp 0 */
+  GstClockTime key;           /* PTS of the first frame */
+  GstClockTime heard;         /* PTS of the last sound */
+  gboolean deaf;              /* no more sound is taken */
+  _Atomic gint64 wall;        /* of the time stamp 0 */
   _Atomic guint64 last, step; /* the last frame's time stamp; the distance of two frames */
 
   GMutex lock;       /* of `files` */
@@ -108,6 +114,14 @@ on_deadline (gpointer data)
   return G_SOURCE_REMOVE;
 }
 
+static void
+end_streams (Session *session)
+{
+  if (session->sound)
+    gst_app_src_end_of_stream (GST_APP_SRC (session->sound));
+  gst_app_src_end_of_stream (GST_APP_SRC (session->source));
+}
+
 void
 session_end (Session *session)
 {
@@ -116,7 +130,7 @@ session_end (Session *session)
   session->ending = TRUE;
   session->deadline = g_timeout_add_seconds (END_WITHIN, on_deadline, session);
   if (session->begun)
-    gst_app_src_end_of_stream (GST_APP_SRC (session->source));
+    end_streams (session);
   else
     stop (session); /* there is no file */
 }
@@ -298,11 +312,28 @@ make_muxer (gboolean mp4)
   return muxer;
 }
 
+gboolean
+session_takes_sound (guint format, GstCaps *sound)
+{
+  return format == 0 || gst_structure_has_name (gst_caps_get_structure (sound, 0), "audio/mpeg");
+}
+
+/* Adds the sound's way into the files. */
+static gboolean
+add_sound (Session *session, GstElement *sink, GstCaps *caps)
+{
+  session->sound = gst_element_factory_make ("appsrc", "sound");
+  g_object_set (session->sound, "format", GST_FORMAT_TIME, "caps", caps, "max-bytes", (guint64) 0, NULL);
+  gst_bin_add (GST_BIN (session->pipeline), session->sound);
+  return gst_element_link_pads (session->sound, "src", sink, "audio_%u");
+}
+
 Session *
-session_new (const CameraSettings *settings, Keep *keep, GstCaps *caps, const SessionCalls *calls, gpointer data)
+session_new (const CameraSettings *settings, Keep *keep, GstCaps *caps, GstCaps *sound, const SessionCalls *calls,
+    gpointer data)
 {
   Session *session = g_new0 (Session, 1);
-  GstElement *parse = gst_element_factory_make ("h264parse", NULL), *muxer = make_muxer (settings->record.format == 1);
+  GstElement *muxer = make_muxer (settings->record.format == 1);
   GstElement *sink = gst_element_factory_make ("splitmuxsink", "files"),
              *file = gst_element_factory_make ("filesink", NULL);
   GstBus *bus;
@@ -322,11 +353,9 @@ session_new (const CameraSettings *settings, Keep *keep, GstCaps *caps, const Se
   gst_object_unref (bus);
   opening->session = session;
   session->opening = TRUE;
-  if (!parse || !muxer || !sink || !file || !session->source) {
+  if (!muxer || !sink || !file || !session->source) {
     opening->error = g_strdup (
-        "this GStreamer lacks appsrc, h264parse, splitmuxsink (gstreamer1.0-plugins-base, -good, "
-        "-bad) or the muxer");
-    g_clear_object (&parse);
+        "this GStreamer lacks appsrc, splitmuxsink (gstreamer1.0-plugins-base, -good) or the muxer");
     g_clear_object (&muxer);
     g_clear_object (&sink);
     g_clear_object (&file);
@@ -340,9 +369,13 @@ session_new (const CameraSettings *settings, Keep *keep, GstCaps *caps, const Se
   g_object_set (sink, "sink", file, "muxer", muxer, "max-size-time", (guint64) settings->record.piece * GST_SECOND,
       NULL);
   g_signal_connect (sink, "format-location-full", G_CALLBACK (on_location), session);
-  gst_bin_add_many (GST_BIN (session->pipeline), session->source, parse, sink, NULL);
-  if (!gst_element_link_many (session->source, parse, sink, NULL))
-    opening->error = g_strdup ("the muxer takes no H.264");
+  gst_bin_add_many (GST_BIN (session->pipeline), session->source, sink, NULL);
+  if (!gst_element_link (session->source, sink))
+    opening->error = g_strdup_printf ("the muxer takes no %s",
+        gst_structure_get_name (gst_caps_get_structure (caps, 0)));
+  else if (sound && session_takes_sound (settings->record.format, sound) && !add_sound (session, sink, sound))
+    opening->error = g_strdup_printf ("the muxer takes no %s",
+        gst_structure_get_name (gst_caps_get_structure (sound, 0)));
   if (opening->error)
     in_main (after_open, opening);
   else
@@ -353,13 +386,26 @@ session_new (const CameraSettings *settings, Keep *keep, GstCaps *caps, const Se
 gboolean
 session_push (Session *session, GstBuffer *buffer, gint64 wall)
 {
-  if (gst_app_src_get_current_level_bytes (GST_APP_SRC (session->source)) > MAX_WAITING)
+  gint64 start;
+
+  if (hub_level (session->source) > MAX_WAITING)
     return FALSE;
+  if (session->begun && GST_BUFFER_PTS (buffer) < session->key) /* it refers to a picture from before the first one */
+    return TRUE;
   buffer = gst_buffer_copy (buffer); /* shares the memory */
   if (!session->begun) {
     session->base = GST_BUFFER_DTS (buffer);
-    session->wall = wall - (gint64) (GST_BUFFER_PTS (buffer) - session->base) / 1000;
-    session->begun = TRUE;
+    session->key = GST_BUFFER_PTS (buffer);
+  }
+  start = wall - (gint64) (GST_BUFFER_PTS (buffer) - session->base) / 1000;
+  if (!session->begun || ABS (start - session->wall) > ASTRAY)
+    session->wall = start;
+  if (!session->begun)
+    session->heard = GST_BUFFER_PTS (buffer);
+  session->begun = TRUE;
+  if (session->sound && !session->deaf && GST_BUFFER_DTS (buffer) > session->heard + SILENT) {
+    session->deaf = TRUE; /* the muxer would wait for it, and no picture would be written */
+    gst_app_src_end_of_stream (GST_APP_SRC (session->sound));
   }
   GST_BUFFER_PTS (buffer) -= session->base;
   GST_BUFFER_DTS (buffer) -= session->base;
@@ -368,4 +414,18 @@ session_push (Session *session, GstBuffer *buffer, gint64 wall)
   session->last = MAX (session->last, GST_BUFFER_PTS (buffer));
   gst_app_src_push_buffer (GST_APP_SRC (session->source), buffer); /* what it refuses, an error explains */
   return TRUE;
+}
+
+void
+session_push_sound (Session *session, GstBuffer *buffer)
+{
+  if (!session->sound || session->deaf || !session->begun || GST_BUFFER_PTS (buffer) < session->key ||
+      hub_level (session->sound) > MAX_WAITING)
+    return;
+  session->heard = MAX (session->heard, GST_BUFFER_PTS (buffer));
+  buffer = gst_buffer_copy (buffer); /* shares the memory */
+  GST_BUFFER_FLAG_UNSET (buffer, GST_BUFFER_FLAG_DELTA_UNIT | HUB_SOUND);
+  GST_BUFFER_PTS (buffer) -= session->base;
+  GST_BUFFER_DTS (buffer) = GST_CLOCK_TIME_NONE;
+  gst_app_src_push_buffer (GST_APP_SRC (session->sound), buffer);
 }

@@ -2,7 +2,7 @@
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * session.h: one stretch of recording: encoded frames without a gap, in one or more files (pieces). It has a pipeline
- * of its own, appsrc ! h264parse ! splitmuxsink, so that a disk that is full, slow or gone does not disturb the
+ * of its own, appsrc ! splitmuxsink, so that a disk that is full, slow or gone does not disturb the
  * camera. */
 #ifndef PIPELINES_WATCH_SESSION_H
 #define PIPELINES_WATCH_SESSION_H
@@ -22,9 +22,13 @@ typedef struct {
   void (*ended) (Session *session, const char *error, gpointer data);
 } SessionCalls;
 
-/* Begins to open a session for frames of such caps. */
-Session *
-session_new (const CameraSettings *settings, Keep *keep, GstCaps *caps, const SessionCalls *calls, gpointer data);
+/* Begins to open a session for frames of such caps, and for sound, unless its caps are NULL. */
+Session *session_new (const CameraSettings *settings, Keep *keep, GstCaps *caps, GstCaps *sound,
+    const SessionCalls *calls, gpointer data);
+/* Returns whether files of this format can have such sound. */
+gboolean session_takes_sound (guint format, GstCaps *sound);
+/* Takes a packet of sound, as session_push () does. One that does not fit is left out. */
+void session_push_sound (Session *session, GstBuffer *buffer);
 /* Takes an encoded frame; the first one has to be a key frame. Returns FALSE if too many wait for the disk. Any
  * thread, one at a time; not before `opened`, not after session_end (). */
 gboolean session_push (Session *session, GstBuffer *buffer, gint64 wall);

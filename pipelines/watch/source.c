@@ -5,6 +5,7 @@
  * are not trusted: what one of them sends may not harm the others. */
 #include "source.h"
 
+#include "codec.h"
 #include "elements.h"
 #include "parts.h"
 #include "secrets.h"
@@ -32,6 +33,9 @@ struct Source {
   gatomicrefcount count;
   GstElement *bin; /* the pipeline */
   CameraSettings *settings;
+  gboolean own;           /* the camera's own packets may come */
+  SourceSound take_sound; /* NULL: it is not wanted, or was taken */
+  gpointer sound_data;
   GstElement *head; /* the first one behind the source */
   Queue input;
 
@@ -39,6 +43,7 @@ struct Source {
   GstClockTime stamped; /* the last one, NONE: there was none */
   GstClockTime shift;   /* what is added to the source's own */
   gboolean turned;      /* the pictures lie on their side */
+  gboolean packets;     /* what comes is not decoded; its times are those of order.h */
   const char *exif;     /* the orientation of the last JPEG; NULL: it has none */
   guint standing;       /* frames in a row whose time was not later than the last one */
 
@@ -90,8 +95,8 @@ rise (Source *self, GstClockTime time, GstClockTime duration)
 
 /* Completes a colorimetry without a matrix, as H.264 has it that declares its full range and nothing else. Without a
  * matrix the next elements would ignore the range, too. */
-static GstEvent *
-complete_color (GstEvent *event)
+GstEvent *
+source_complete_color (GstEvent *event)
 {
   g_autofree char *whole = NULL;
   GstVideoColorimetry color;
@@ -129,12 +134,12 @@ on_input (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 
   if (info->type & GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM) {
     if (GST_EVENT_TYPE (info->data) == GST_EVENT_CAPS)
-      info->data = complete_color (info->data);
+      info->data = source_complete_color (info->data);
     return GST_PAD_PROBE_OK;
   }
   atomic_store (&self->unseen, 0);
   atomic_store (&self->senders, 0);
-  if (!(event = gst_pad_get_sticky_event (pad, GST_EVENT_SEGMENT, 0)))
+  if (self->packets || !(event = gst_pad_get_sticky_event (pad, GST_EVENT_SEGMENT, 0)))
     return GST_PAD_PROBE_OK;
   gst_event_parse_segment (event, &segment);
   own = gst_segment_to_running_time (segment, GST_FORMAT_TIME, GST_BUFFER_PTS (buffer));
@@ -178,8 +183,8 @@ insert (Source *self, GstPad *pad)
     GST_ELEMENT_ERROR (self->bin, STREAM, FORMAT, ("%s", wrong->str), (NULL));
 }
 
-static gboolean
-is_turned (GstEvent *event)
+gboolean
+source_is_turned (GstEvent *event)
 {
   g_autofree char *orientation = NULL;
   GstTagList *tags;
@@ -198,7 +203,7 @@ on_data (GstPad *pad, GstPadProbeInfo *info, gpointer data)
   Source *self = data;
 
   if (info->type & GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM) {
-    self->turned |= is_turned (GST_PAD_PROBE_INFO_EVENT (info));
+    self->turned |= source_is_turned (GST_PAD_PROBE_INFO_EVENT (info));
     return GST_PAD_PROBE_OK;
   }
   if (!self->turned)
@@ -298,12 +303,22 @@ limit_bytes (Source *self, GstElement *source)
   g_signal_connect (source, "pad-added", G_CALLBACK (count_pad), self);
 }
 
+static void
+set_if_there (GObject *object, const char *property, const char *value)
+{
+  if (g_object_class_find_property (G_OBJECT_GET_CLASS (object), property))
+    gst_util_set_object_arg (object, property, value);
+}
+
 static gboolean
 select_stream (GstElement *source, guint number, GstCaps *caps, gpointer self)
 {
-  (void) source;
-  (void) caps;
-  (void) self;
+  const char *encoding = gst_structure_get_string (gst_caps_get_structure (caps, 0), "encoding-name");
+
+  /* To follow the camera's clock, packets are taken to come in the order of their times. With pictures that are shown
+   * in another order, those times would be wrong, and no decoder is there to put them right. */
+  if (((Source *) self)->own && (!g_strcmp0 (encoding, "H264") || !g_strcmp0 (encoding, "H265")))
+    set_if_there (G_OBJECT (source), "buffer-mode", "none");
   return number < MAX_STREAMS;
 }
 
@@ -335,7 +350,7 @@ limit_manager (GstElement *source, GstElement *manager, gpointer self)
 static void
 limit_streams (Source *self, GstElement *source)
 {
-  g_signal_connect (source, "select-stream", G_CALLBACK (select_stream), NULL);
+  g_signal_connect (source, "select-stream", G_CALLBACK (select_stream), self);
   g_signal_connect (source, "new-manager", G_CALLBACK (limit_manager), self);
 }
 
@@ -463,13 +478,6 @@ ask_again (Source *self, GstElement *parts)
 
 /* ---- sources ------------------------------------------------------------- */
 
-static void
-set_if_there (GObject *object, const char *property, const char *value)
-{
-  if (g_object_class_find_property (G_OBJECT_GET_CLASS (object), property))
-    gst_util_set_object_arg (object, property, value);
-}
-
 /* Sets what a source of this kind has. */
 static void
 set_up_source (GstElement *decoder, GstElement *source, gpointer data)
@@ -523,7 +531,16 @@ may_hold_pictures (GstCaps *caps)
   return FALSE;
 }
 
-/* Lets decodebin go on with pictures only. Notes the first other kind for the error of on_no_more_pads (). */
+gboolean
+source_are_packets (GstCaps *caps)
+{
+  const Codec *codec = codec_of (caps);
+
+  return codec && codec->is_entry && gst_structure_has_field (gst_caps_get_structure (caps, 0), "parsed");
+}
+
+/* Lets decodebin go on with pictures only, and not where their packets are to come. Notes the first other kind for the
+ * error of on_no_more_pads (). */
 static gboolean
 continue_decoding (GstElement *decoder, GstPad *pad, GstCaps *caps, gpointer data)
 {
@@ -532,6 +549,8 @@ continue_decoding (GstElement *decoder, GstPad *pad, GstCaps *caps, gpointer dat
 
   (void) decoder;
   (void) pad;
+  if (self->own && source_are_packets (caps))
+    return FALSE;
   if (may_hold_pictures (caps))
     return TRUE;
   atomic_compare_exchange_strong (&self->refused, &none,
@@ -539,7 +558,7 @@ continue_decoding (GstElement *decoder, GstPad *pad, GstCaps *caps, gpointer dat
   return FALSE;
 }
 
-/* Links the first picture that a decoder finds; everything else that it finds ends nowhere. */
+/* Links the first picture that a decoder finds, or its packets; everything else that it finds ends nowhere. */
 static void
 on_pad (GstElement *decoder, GstPad *pad, gpointer data)
 {
@@ -550,9 +569,19 @@ on_pad (GstElement *decoder, GstPad *pad, gpointer data)
   (void) decoder;
   if (!caps)
     caps = gst_pad_query_caps (pad, NULL);
+  if (self->take_sound && gst_caps_is_fixed (caps) &&
+      g_str_has_prefix (gst_structure_get_name (gst_caps_get_structure (caps, 0)), "audio/")) {
+    self->take_sound (pad, caps, self->sound_data);
+    self->take_sound = NULL;
+  }
   if (gst_caps_get_size (caps) > 0 && !gst_pad_is_linked (sink) &&
-      g_str_has_prefix (gst_structure_get_name (gst_caps_get_structure (caps, 0)), "video/x-raw")) {
-    turn_pictures (self, pad);
+      (gst_structure_has_name (gst_caps_get_structure (caps, 0), "video/x-raw") ||
+          (self->own && source_are_packets (caps)))) {
+    self->packets = source_are_packets (caps);
+    if (self->packets) /* none may be missing, and nothing behind them takes time */
+      gst_util_set_object_arg (G_OBJECT (self->input.element), "leaky", "no");
+    else
+      turn_pictures (self, pad);
     if (GST_PAD_LINK_FAILED (gst_pad_link (pad, sink)))
       GST_ELEMENT_ERROR (self->bin, STREAM, FORMAT, ("The pictures have a format that nothing here takes"), (NULL));
   }
@@ -737,10 +766,11 @@ static gboolean
 add_head (Source *self, GstElement **last, GString *wrong)
 {
   GstElement *clock = self->settings->live ? NULL : element_add (self->bin, "identity", "pace", wrong);
-  GstElement *convert = element_add (self->bin, "videoconvert", "convert", wrong);
+  /* Without a filter there is nothing to convert for; what may come need not be pictures. */
+  GstElement *convert = self->own ? NULL : element_add (self->bin, "videoconvert", "convert", wrong);
 
   self->input.element = element_add (self->bin, "queue", "input", wrong);
-  if (!self->input.element || !convert || (!self->settings->live && !clock))
+  if (!self->input.element || (!convert && !self->own) || (!self->settings->live && !clock))
     return FALSE;
   g_object_set (self->input.element, "max-size-buffers", QUEUED, "max-size-bytes", QUEUED_BYTES, "max-size-time",
       (guint64) 0, NULL);
@@ -755,12 +785,12 @@ add_head (Source *self, GstElement **last, GString *wrong)
   element_add_probe (self->head, "sink", GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, on_input,
       self);
   queue_count (&self->input);
-  *last = convert;
-  return gst_element_link (self->input.element, convert);
+  *last = convert ? convert : self->input.element;
+  return !convert || gst_element_link (self->input.element, convert);
 }
 
 Source *
-source_new (GstElement *pipeline, CameraSettings *settings, GstElement **last, GString *wrong)
+source_new (GstElement *pipeline, CameraSettings *settings, gboolean own, GstElement **last, GString *wrong)
 {
   Source *self = g_new0 (Source, 1);
 
@@ -768,6 +798,7 @@ source_new (GstElement *pipeline, CameraSettings *settings, GstElement **last, G
   self->bin = gst_object_ref (pipeline);
   self->settings = camera_settings_ref (settings);
   self->stamped = GST_CLOCK_TIME_NONE;
+  self->own = own;
   if (!add_head (self, last, wrong))
     g_clear_pointer (&self, source_unref);
   return self;
@@ -787,4 +818,11 @@ guint64
 source_dropped (Source *self)
 {
   return queue_dropped (&self->input);
+}
+
+void
+source_take_sound (Source *self, SourceSound take, gpointer data)
+{
+  self->take_sound = take;
+  self->sound_data = data;
 }

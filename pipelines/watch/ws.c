@@ -241,7 +241,7 @@ on_picture (gpointer from, GBytes *picture, const char *wrong)
 static void
 ask (Watch *watch, Channel *channel)
 {
-  const Camera *camera;
+  Camera *camera;
 
   if ((ticks + g_str_hash (channel->camera)) % PICTURES || channel->asked || ticks < channel->next ||
       atomic_load (&channel->sent) != atomic_load (&channel->arrived) ||
@@ -253,7 +253,7 @@ ask (Watch *watch, Channel *channel)
   channel->asked = TRUE;
   channel->next = ticks + channel->every;
   channel->count++;
-  snapshot_show (pipeline_filter (camera->pipeline), channel->small, on_picture, channel);
+  snapshot_show (camera_pictures (camera), channel->small, on_picture, channel);
 }
 
 /* ---- states --------------------------------------------------------------- */
