@@ -13,6 +13,7 @@
 #include "properties.h"
 #include "serve.h"
 #include "snapshot.h"
+#include "store.h"
 
 #include <string.h>
 
@@ -299,6 +300,14 @@ on_size (Camera *camera, const GstStructure *structure)
   camera->rate = g_strdup_printf ("%d/%d", n, d);
 }
 
+/* Has the file say what is set now; not in place of what nobody could read. */
+static void
+save_overrides (Camera *camera)
+{
+  if (!camera->closed && !overrides_is_empty (camera->overrides))
+    store_set (camera->settings->name, overrides_json (camera->overrides));
+}
+
 static void
 report_up (Camera *camera, CameraState state)
 {
@@ -307,6 +316,7 @@ report_up (Camera *camera, CameraState state)
   const RecordSettings *record = &camera->settings->record;
   const gboolean by_motion = record->folder && record->when == WHEN_MOTION, back = camera->was_up;
   const gboolean blind = by_motion && !filter_reports_motion (pipeline_filter (camera->pipeline));
+  g_autolist (GstElement) elements = find_elements (pipeline_filter (camera->pipeline), "name");
 
   set_state (camera, state);
   if (!camera->quiet)
@@ -320,6 +330,9 @@ report_up (Camera *camera, CameraState state)
   camera->quiet = FALSE;
   camera->lost_at = 0;
   camera->attempts = 0;
+  /* Now the sizes are known of regions that were set before. */
+  overrides_note_sizes (camera->overrides, elements);
+  save_overrides (camera);
 }
 
 static const char *
@@ -513,6 +526,10 @@ make (Camera *camera, CameraState state)
   g_autoptr (GString) wrong = g_string_new (NULL), note = g_string_new (NULL);
   g_autolist (GstElement) elements = NULL;
 
+  if (camera->closed) {
+    fail (camera, camera->closed);
+    return;
+  }
   plan.gpu = camera->gpu = gpu_take (camera->settings->gpu);
   if (gpu_count () > 0 && camera->settings->gpu >= (int) gpu_count ())
     g_string_append_printf (wrong, "there is no GPU %d: they have the numbers 0 to %u", camera->settings->gpu,
@@ -521,13 +538,20 @@ make (Camera *camera, CameraState state)
     camera->pipeline = pipeline_new (&plan, wrong, note);
   if (note->len)
     refuse_recording (camera, note->str);
+  if (camera->pipeline)
+    elements = find_elements (pipeline_filter (camera->pipeline), "name");
+  if (camera->pipeline && !overrides_check (camera->overrides, elements, wrong)) {
+    g_string_prepend (wrong, "what a command has set before is refused now, so that it might hide less: ");
+    g_string_append (wrong, "; set another value, or have all of them forgotten by: forget CAMERA");
+    pipeline_unref (camera->pipeline);
+    camera->pipeline = NULL;
+  }
   if (!camera->pipeline) {
     gpu_release (camera->gpu);
     camera->gpu = -1;
     fail (camera, wrong->str);
     return;
   }
-  elements = find_elements (pipeline_filter (camera->pipeline), "name");
   overrides_start (camera->overrides, elements);
   pipeline_add_taker (camera->pipeline, recorder_packet, camera->recorder);
   camera->watch = gst_bus_add_watch (pipeline_bus (camera->pipeline), on_message, camera);
@@ -628,6 +652,22 @@ camera_start (Camera *camera, gboolean looked)
   happen (camera, looked ? EVENT_LOOKED : EVENT_START);
 }
 
+/* Has the camera what was set on it before, also by an earlier process. */
+static void
+load_overrides (Camera *camera)
+{
+  const char *name = camera->settings->name, *trouble = store_trouble (name);
+  JsonObject *set = store_get (name);
+  g_autoptr (GString) wrong = g_string_new (NULL);
+
+  if (trouble)
+    camera->closed = g_strdup (trouble);
+  else if (set && !overrides_load (camera->overrides, set, wrong))
+    camera->closed = g_strdup_printf ("what commands have set cannot be read from %s: %s; put it right and start "
+                                      "cf-watch anew, or have it forgotten by: forget %s",
+        store_path (), wrong->str, name);
+}
+
 Camera *
 camera_new (CameraSettings *settings)
 {
@@ -638,6 +678,7 @@ camera_new (CameraSettings *settings)
   camera->recorder = recorder_new (settings, camera->hub);
   camera->decoder = decoder_new (camera->hub);
   camera->overrides = overrides_new (settings->name);
+  load_overrides (camera);
   camera->delay = FIRST_DELAY;
   camera->gpu = -1;
   set_state (camera, CAMERA_NEW);
@@ -656,6 +697,7 @@ camera_free (Camera *camera)
   decoder_free (camera->decoder);
   hub_unref (camera->hub);
   overrides_free (camera->overrides);
+  g_free (camera->closed);
   g_free (camera->reason);
   g_free (camera->format);
   g_free (camera->rate);
@@ -779,6 +821,7 @@ camera_set (Camera *camera, const char *target, const char *value, GString *wron
 
   if (!elements || !overrides_set (camera->overrides, elements, bus, target, value, &was_refused, wrong))
     return;
+  save_overrides (camera);
   /* This may be the value that was wrong. */
   if (camera->state == CAMERA_FAILED || (camera->state == CAMERA_WAITING && was_refused))
     camera_restart (camera, NULL);
@@ -805,6 +848,19 @@ camera_enable (Camera *camera, gboolean on, GString *wrong)
   g_autolist (GstElement) elements = camera_elements (camera, wrong);
 
   overrides_enable (camera->overrides, elements, on, wrong);
+  save_overrides (camera);
+}
+
+void
+camera_forget (Camera *camera)
+{
+  const gboolean any = camera->closed || !overrides_is_empty (camera->overrides);
+
+  store_forget (camera->settings->name);
+  overrides_forget (camera->overrides);
+  g_clear_pointer (&camera->closed, g_free);
+  if (any)
+    camera_restart (camera, NULL);
 }
 
 JsonNode *

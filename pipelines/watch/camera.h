@@ -37,6 +37,7 @@ typedef struct {
   Decoder *decoder;
   Pipeline *pipeline;                             /* NULL: none; while it stops, still there */
   Overrides *overrides;                           /* what was set by command */
+  char *closed;                                   /* why nobody knows what was set before; NULL: it is known */
   char *reason;                                   /* of the last loss; NULL: none yet */
   guint64 frames, dropped, not_encoded, restarts; /* of earlier pipelines; restarts: how often it was lost */
   double fps;
@@ -95,6 +96,8 @@ GstElement *camera_pictures (Camera *camera);
 void camera_enable (Camera *camera, gboolean on, GString *wrong);
 /* Returns whether its frames are encoded, while it is up. */
 gboolean camera_encodes (const Camera *camera);
+/* Forgets what was set, also in the file: the camera is as its filter line says. */
+void camera_forget (Camera *camera);
 /* Returns the state's name for users, to whom NEW is "waiting", LOOKING "starting" and GONE "ended". */
 const char *camera_state_name (CameraState state);
 /* Returns the status for JSON. */

@@ -2,7 +2,7 @@
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * client.c: connections that commands come from. */
-#define _GNU_SOURCE /* accept4 */
+#define _GNU_SOURCE /* accept4, struct ucred */
 #include "client.h"
 
 #include "control.h"
@@ -25,6 +25,7 @@
 typedef struct {
   gatomicrefcount count;
   int in, out;                     /* out -1: standard output, by way of the events' thread */
+  char *by;                        /* who it is, for events */
   guint watch_in, watch_out, turn; /* sources */
   GString *line, *answers;
   gboolean too_long; /* the rest of the line is skipped */
@@ -53,6 +54,7 @@ client_unref (Client *client)
     return;
   g_string_free (client->line, TRUE);
   g_string_free (client->answers, TRUE);
+  g_free (client->by);
   g_free (client);
 }
 
@@ -174,7 +176,7 @@ take_line (Client *client, char *line, gsize n)
     if (!line[0] || line[0] == '#')
       return;
     client->waits = TRUE; /* so that an answer that comes at once finds it */
-    answer = control_line (client->watch, line, answer_later, client_ref (client));
+    answer = control_line (client->watch, client->by, line, answer_later, client_ref (client));
     if (!answer)
       return;
     client->waits = FALSE;
@@ -256,6 +258,19 @@ on_readable (int fd, GIOCondition condition, gpointer data)
   return G_SOURCE_REMOVE;
 }
 
+static char *
+client_name (int out)
+{
+  struct ucred user = { .uid = (uid_t) -1 };
+  socklen_t n = sizeof user;
+
+  if (out < 0)
+    return g_strdup ("stdin");
+  if (getsockopt (out, SOL_SOCKET, SO_PEERCRED, &user, &n))
+    return g_strdup ("socket");
+  return g_strdup_printf ("socket uid %u", user.uid);
+}
+
 static void
 client_new (Watch *watch, int in, int out)
 {
@@ -264,6 +279,7 @@ client_new (Watch *watch, int in, int out)
   g_atomic_ref_count_init (&client->count);
   client->in = in;
   client->out = out;
+  client->by = client_name (out);
   client->line = g_string_new (NULL);
   client->answers = g_string_new (NULL);
   client->watch = watch;

@@ -9,6 +9,7 @@
 #include "secrets.h"
 #include "snapshot.h"
 #include "status.h"
+#include "store.h"
 
 #include <string.h>
 
@@ -17,7 +18,7 @@ typedef struct {
   ControlAnswer answer;
   gpointer from;  /* who gets the answer */
   Role role;      /* what the caller may do */
-  const char *by; /* who changes something; NULL: there is no event */
+  const char *by; /* who it is */
   Camera *camera; /* the argument of this kind; NULL: not given */
   char **word;    /* the arguments, NULL-terminated */
 } Call;
@@ -39,6 +40,7 @@ typedef struct {
     ArgumentKind kind;
     const char *name; /* as it is documented */
   } arguments[MAX_ARGUMENTS];
+  gboolean changes;                                       /* something, of which an event tells */
   JsonObject *(*run) (const Call *call);                  /* returns the answer, or NULL: it comes later */
   void (*add_files) (const Call *call, GPtrArray *paths); /* those that it makes the main thread read; NULL: none */
 } Command;
@@ -124,6 +126,58 @@ command_enable (const Call *call)
     return coded (403, answer_of (wrong));
   camera_enable (call->camera, !strcmp (call->word[1], "on"), wrong);
   return answer_of (wrong);
+}
+
+/* The camera may have left the configuration: what was set on it waits for its name. */
+static gboolean
+is_known (const Call *call)
+{
+  const char *name = call->word[0];
+
+  return watch_find (call->watch, name) || store_get (name) || store_trouble (name);
+}
+
+static JsonObject *
+command_overrides (const Call *call)
+{
+  const Camera *camera = watch_find (call->watch, call->word[0]);
+  JsonObject *set = store_get (call->word[0]), *answer;
+  g_autoptr (GString) wrong = g_string_new (NULL);
+  Overrides *stored;
+
+  if (!is_known (call))
+    return unknown ("camera", call->word[0], "");
+  if (camera && camera->closed)
+    return error_of ("%s", camera->closed);
+  stored = overrides_new (call->word[0]);
+  if (!camera && set)
+    overrides_load (stored, set, wrong);
+  answer = answer_of (wrong);
+  if (!wrong->len)
+    object_add_members (answer,
+        object_of ("overrides", array_node (overrides_list (camera ? camera->overrides : stored)), "saved",
+            bool_node (store_is_saved ()), "file", text_node (store_path ()), NULL));
+  overrides_free (stored);
+  return answer;
+}
+
+static JsonObject *
+command_forget (const Call *call)
+{
+  Camera *camera = watch_find (call->watch, call->word[0]);
+  gboolean all = TRUE;
+
+  if (!is_known (call))
+    return unknown ("camera", call->word[0], "");
+  if (camera)
+    camera_forget (camera);
+  else
+    store_forget (call->word[0]);
+  for (guint i = 0; i < call->watch->cameras->len; i++)
+    all &= !store_trouble (((const Camera *) call->watch->cameras->pdata[i])->settings->name);
+  if (all)
+    store_give_up ();
+  return ok_answer ();
 }
 
 /* ---- cameras ------------------------------------------------------------- */
@@ -277,19 +331,21 @@ add_snapshot_file (const Call *call, GPtrArray *paths)
 #define CHOICE(words) { ARGUMENT_CHOICE, words }
 
 static const Command commands[] = {
-  { "set", ROLE_OPERATOR, { CAMERA, TEXT ("ELEMENT.PROPERTY"), TEXT ("VALUE") }, command_set, add_set_files },
-  { "get", ROLE_VIEWER, { CAMERA, TEXT ("ELEMENT.PROPERTY") }, command_get, add_filter_files },
-  { "elements", ROLE_VIEWER, { CAMERA }, command_elements, add_filter_files },
-  { "enable", ROLE_OPERATOR, { CAMERA, CHOICE ("on|off") }, command_enable, add_filter_files },
-  { "add", ROLE_ADMIN, { TEXT ("CAMERA"), TEXT ("{json}") }, command_add, add_new_files },
-  { "remove", ROLE_ADMIN, { CAMERA }, command_remove, NULL },
-  { "reload", ROLE_ADMIN, { { 0 } }, command_reload, add_watch_files },
-  { "snapshot", ROLE_ADMIN, { CAMERA, TEXT ("[--overwrite] FILE") }, command_snapshot, add_snapshot_file },
-  { "record", ROLE_OPERATOR, { CAMERA, CHOICE ("on|off|auto") }, command_record, NULL },
-  { "trigger", ROLE_OPERATOR, { CAMERA }, command_trigger, NULL },
-  { "restart", ROLE_OPERATOR, { CAMERA }, command_restart, NULL },
-  { "status", ROLE_VIEWER, { { ARGUMENT_ANY_CAMERA, "[CAMERA]" } }, command_status, NULL },
-  { "quit", ROLE_OWNER, { { 0 } }, command_quit, NULL },
+  { "set", ROLE_OPERATOR, { CAMERA, TEXT ("ELEMENT.PROPERTY"), TEXT ("VALUE") }, TRUE, command_set, add_set_files },
+  { "get", ROLE_VIEWER, { CAMERA, TEXT ("ELEMENT.PROPERTY") }, FALSE, command_get, add_filter_files },
+  { "elements", ROLE_VIEWER, { CAMERA }, FALSE, command_elements, add_filter_files },
+  { "enable", ROLE_OPERATOR, { CAMERA, CHOICE ("on|off") }, TRUE, command_enable, add_filter_files },
+  { "overrides", ROLE_VIEWER, { TEXT ("CAMERA") }, FALSE, command_overrides, NULL },
+  { "forget", ROLE_ADMIN, { TEXT ("CAMERA") }, TRUE, command_forget, NULL },
+  { "add", ROLE_ADMIN, { TEXT ("CAMERA"), TEXT ("{json}") }, TRUE, command_add, add_new_files },
+  { "remove", ROLE_ADMIN, { CAMERA }, TRUE, command_remove, NULL },
+  { "reload", ROLE_ADMIN, { { 0 } }, TRUE, command_reload, add_watch_files },
+  { "snapshot", ROLE_ADMIN, { CAMERA, TEXT ("[--overwrite] FILE") }, FALSE, command_snapshot, add_snapshot_file },
+  { "record", ROLE_OPERATOR, { CAMERA, CHOICE ("on|off|auto") }, TRUE, command_record, NULL },
+  { "trigger", ROLE_OPERATOR, { CAMERA }, TRUE, command_trigger, NULL },
+  { "restart", ROLE_OPERATOR, { CAMERA }, TRUE, command_restart, NULL },
+  { "status", ROLE_VIEWER, { { ARGUMENT_ANY_CAMERA, "[CAMERA]" } }, FALSE, command_status, NULL },
+  { "quit", ROLE_OWNER, { { 0 } }, TRUE, command_quit, NULL },
 };
 
 /* Returns the command; NULL with the answer that there is none. */
@@ -375,13 +431,13 @@ run (const Command *command, const Call *call)
 {
   JsonObject *answer = command->run (call);
 
-  if (answer && call->by && json_object_get_boolean_member (answer, "ok")) {
-    char **rest = call->word[0] ? call->word + 1 : call->word;
-    g_autofree char *all = g_strjoinv (" ", rest), *clean = secrets_hide (all);
+  if (answer && command->changes && json_object_get_boolean_member (answer, "ok")) {
+    const char *camera = call->word[0]; /* NULL: it concerns the process */
+    g_autofree char *all = g_strjoinv (" ", call->word + (camera ? 1 : 0)), *clean = secrets_hide (all);
     g_autofree char *arguments = g_strdup_printf ("%.200s", clean);
 
-    event_post (call->word[0], "command", "command", word_node (command->name), "arguments", text_node (arguments),
-        "by", text_node (call->by), NULL);
+    event_post (camera, "command", "command", word_node (command->name), "arguments", text_node (arguments), "by",
+        text_node (call->by), NULL);
   }
   return answer;
 }
@@ -453,7 +509,7 @@ next_word (char **line, gboolean rest)
 }
 
 JsonObject *
-control_line (Watch *watch, char *line, ControlAnswer answer_later, gpointer from)
+control_line (Watch *watch, const char *by, char *line, ControlAnswer answer_later, gpointer from)
 {
   JsonObject *answer = NULL;
   const Command *command = find_command (next_word (&line, FALSE), &answer);
@@ -465,5 +521,6 @@ control_line (Watch *watch, char *line, ControlAnswer answer_later, gpointer fro
     if (!(words[n] = next_word (&line, n == last)))
       break;
   return execute (command,
-      (Call) { .watch = watch, .role = ROLE_OWNER, .answer = answer_later, .from = from, .word = words }, FALSE);
+      (Call) { .watch = watch, .role = ROLE_OWNER, .by = by, .answer = answer_later, .from = from, .word = words },
+      FALSE);
 }

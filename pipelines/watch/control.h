@@ -15,10 +15,10 @@ typedef void (*ControlAnswer) (gpointer from, JsonObject *answer);
 #define CONTROL_CODE "code"
 
 /* Executes a command: its name and arguments, NULL-terminated, if the role may. Returns the answer; NULL: `answer` is
- * called with it, and with `from`. `by`: who changes something, a text that stays until then, for the event "command";
- * NULL: there is none. Main thread. */
+ * called with it, and with `from`. `by`: who it is, for the event "command" of what changes something; a text that
+ * stays until then. Main thread. */
 JsonObject *control_call (Watch *watch, Role role, const char *by, char **words, ControlAnswer answer, gpointer from);
-/* Executes a line of the program's owner in the same way, for which there is no event. */
-JsonObject *control_line (Watch *watch, char *line, ControlAnswer answer, gpointer from);
+/* Executes a line of the program's owner in the same way. */
+JsonObject *control_line (Watch *watch, const char *by, char *line, ControlAnswer answer, gpointer from);
 
 #endif

@@ -11,6 +11,7 @@
 #include "elements.h"
 #include "events.h"
 #include "look.h"
+#include "reader.h"
 #include "threads.h"
 
 #include <gst/video/video.h>
@@ -35,6 +36,8 @@ typedef struct {
   Key key;
   char *property, *value;
   gboolean refused; /* the element filters the whole frame instead, or does not start */
+  gboolean loaded;  /* from a file, and no pipeline has had it yet */
+  gboolean gone;    /* the line has no such element */
   Retry *retry;     /* NULL: none is under way */
 } Override;
 
@@ -408,8 +411,11 @@ overrides_set (Overrides *overrides, GList *elements, GstBus *bus, const char *t
     return FALSE;
   ok = check_value (spec, value, &read, wrong) &&
       try_value (g_list_nth_data (elements, (guint) index), bus, spec, &read, wrong);
-  if (ok)
+  if (ok) {
     *was_refused = keep (overrides, elements, (guint) index, spec->name, value);
+    if (bus) /* in the file a region has the size of the frames that it was set for */
+      overrides_note_sizes (overrides, elements);
+  }
   g_value_unset (&read);
   return ok;
 }
@@ -454,6 +460,159 @@ overrides_get (GList *elements, const char *target, GString *wrong)
   return node;
 }
 
+/* ---- files --------------------------------------------------------------- */
+
+static JsonObject *
+key_json (const Key *key)
+{
+  return object_of ("kind", word_node (key->kind), "nth", int_node (key->nth), "name",
+      key->name ? word_node (key->name) : NULL, NULL);
+}
+
+JsonObject *
+overrides_json (const Overrides *overrides)
+{
+  JsonArray *values = json_array_new (), *sizes = json_array_new ();
+
+  for (guint i = 0; i < overrides->list->len; i++) {
+    const Override *override = overrides->list->pdata[i];
+    JsonObject *object = key_json (&override->key);
+
+    json_object_set_string_member (object, "property", override->property);
+    json_object_set_string_member (object, "value", override->value);
+    json_array_add_object_element (values, object);
+  }
+  for (guint i = 0; i < overrides->places->len; i++) {
+    const Place *place = overrides->places->pdata[i];
+    JsonObject *object = key_json (&place->key);
+
+    json_object_set_string_member (object, "roi", place->roi);
+    json_object_set_string_member (object, "size", place->size ? place->size : "");
+    json_object_set_string_member (object, "frames", place->frames);
+    json_array_add_object_element (sizes, object);
+  }
+  return object_of ("values", array_node (values), "sizes", array_node (sizes), NULL);
+}
+
+#define KEY(type) \
+  { "kind", FIELD_TEXT, G_STRUCT_OFFSET (type, key.kind) }, { "name", FIELD_TEXT, G_STRUCT_OFFSET (type, key.name) }, \
+      { "nth", FIELD_UINT, G_STRUCT_OFFSET (type, key.nth), 0, 1000 }
+
+static const Field override_fields[] = {
+  KEY (Override),
+  { "property", FIELD_TEXT, G_STRUCT_OFFSET (Override, property) },
+  { "value", FIELD_TEXT, G_STRUCT_OFFSET (Override, value) },
+  { NULL },
+};
+
+static const Field place_fields[] = {
+  KEY (Place),
+  { "roi", FIELD_TEXT, G_STRUCT_OFFSET (Place, roi) },
+  { "size", FIELD_TEXT, G_STRUCT_OFFSET (Place, size) },
+  { "frames", FIELD_TEXT, G_STRUCT_OFFSET (Place, frames) },
+  { NULL },
+};
+
+/* Adds structs of this size, filled by the objects of a list, each of which has to have all members but the name. */
+static void
+load_list (Reader *reader, JsonObject *object, const char *list, const Field *fields, gsize size, GPtrArray *to)
+{
+  JsonNode *node = json_object_get_member (object, list);
+  JsonArray *array = node && JSON_NODE_HOLDS_ARRAY (node) ? json_node_get_array (node) : NULL;
+
+  if (!array)
+    reader_fault (reader, object, "", list, "has to be a list");
+  for (guint i = 0; array && i < json_array_get_length (array); i++) {
+    JsonNode *element = json_array_get_element (array, i);
+    gpointer one = g_malloc0 (size);
+
+    g_ptr_array_add (to, one);
+    if (!JSON_NODE_HOLDS_OBJECT (element))
+      reader_fault (reader, object, "", list, "has to be a list of objects");
+    else if (reader_fill (reader, json_node_get_object (element), list, fields, one))
+      for (const Field *field = fields; field->name; field++)
+        if (field->kind == FIELD_TEXT && strcmp (field->name, "name") && !G_STRUCT_MEMBER (char *, one, field->offset))
+          reader_fault (reader, object, list, field->name, "is missing");
+  }
+}
+
+gboolean
+overrides_load (Overrides *overrides, JsonObject *object, GString *wrong)
+{
+  static const Field fields[] = { { "values", FIELD_OTHER }, { "sizes", FIELD_OTHER }, { NULL } };
+  Reader reader;
+
+  reader_init (&reader, NULL, NULL, wrong);
+  if (reader_fill (&reader, object, "", fields, NULL)) {
+    load_list (&reader, object, "values", override_fields, sizeof (Override), overrides->list);
+    load_list (&reader, object, "sizes", place_fields, sizeof (Place), overrides->places);
+  }
+  reader_clear (&reader);
+  for (guint i = 0; i < overrides->list->len; i++)
+    ((Override *) overrides->list->pdata[i])->loaded = TRUE;
+  for (guint i = 0; i < overrides->places->len; i++) {
+    Place *place = overrides->places->pdata[i];
+
+    if (place->size && !*place->size)
+      g_clear_pointer (&place->size, g_free);
+  }
+  if (wrong->len) { /* nothing of it counts; the camera stays closed */
+    overrides_forget (overrides);
+    g_ptr_array_set_size (overrides->places, 0);
+  }
+  return wrong->len == 0;
+}
+
+gboolean
+overrides_check (const Overrides *overrides, GList *elements, GString *wrong)
+{
+  for (guint i = 0; i < overrides->list->len && !wrong->len; i++) {
+    const Override *override = overrides->list->pdata[i];
+    GObject *element = g_list_nth_data (elements, (guint) find (elements, &override->key));
+    GParamSpec *spec = element && override->loaded ? find_property (element, override->property) : NULL;
+    GValue value = G_VALUE_INIT;
+
+    if (!element || !override->loaded)
+      continue;
+    if (!spec)
+      g_string_append_printf (wrong, "%s has no property \"%s\"", override->key.kind, override->property);
+    else if (overrides_check_changeable (spec, wrong))
+      check_value (spec, override->value, &value, wrong);
+    if (G_IS_VALUE (&value))
+      g_value_unset (&value);
+  }
+  return wrong->len == 0;
+}
+
+JsonArray *
+overrides_list (const Overrides *overrides)
+{
+  JsonArray *list = json_array_new ();
+
+  for (guint i = 0; i < overrides->list->len; i++) {
+    const Override *override = overrides->list->pdata[i];
+    const Key *key = &override->key;
+
+    json_array_add_object_element (list,
+        object_of ("element", text_node (key->name ? key->name : key->kind), "property", text_node (override->property),
+            "value", text_node (override->value), "refused", override->refused ? bool_node (TRUE) : NULL, "missing",
+            override->gone ? bool_node (TRUE) : NULL, NULL));
+  }
+  return list;
+}
+
+gboolean
+overrides_is_empty (const Overrides *overrides)
+{
+  return overrides->list->len == 0;
+}
+
+void
+overrides_forget (Overrides *overrides)
+{
+  g_ptr_array_set_size (overrides->list, 0);
+}
+
 /* ---- for pipelines ------------------------------------------------------- */
 
 /* Sets the frame sizes that regions refer to, unless the regions are others now. */
@@ -488,26 +647,31 @@ overrides_apply (Overrides *overrides, GList *elements)
 void
 overrides_start (Overrides *overrides, GList *elements)
 {
-  JsonArray *gone = json_array_new (), *refused = json_array_new ();
+  JsonArray *loaded = json_array_new (), *gone = json_array_new (), *refused = json_array_new ();
 
-  for (guint i = 0; i < overrides->list->len;) {
+  for (guint i = 0; i < overrides->list->len; i++) {
     Override *override = overrides->list->pdata[i];
-    int index = find (elements, &override->key);
-    gboolean was_refused = override->refused;
+    const int index = find (elements, &override->key);
+    const gboolean was_refused = override->refused, was_gone = override->gone;
 
     g_clear_pointer (&override->retry, retry_unref);
-    if (index < 0) {
-      add_name (gone, override, index);
-      g_ptr_array_remove_index (overrides->list, i);
+    override->gone = index < 0;
+    if (override->gone) {
+      if (!was_gone)
+        add_name (gone, override, index);
       continue;
     }
+    if (override->loaded || was_gone)
+      add_name (loaded, override, index);
+    override->loaded = FALSE;
     override->refused = !put (g_list_nth_data (elements, (guint) index), override) || was_refused;
     if (override->refused && !was_refused)
       add_name (refused, override, index);
-    i++;
   }
   restore_sizes (overrides, elements);
-  report (overrides, "settings-dropped", gone, "the filter has this element no more");
+  report (overrides, "settings-restored", loaded, NULL);
+  report (overrides, "settings-dropped", gone,
+      "the filter has no such element; what was set counts again if it gets one");
   report (overrides, "settings-refused", refused,
       "the filter refuses now what was set by command: the whole frame is filtered until it takes it");
 }

@@ -29,10 +29,21 @@ gboolean overrides_check_changeable (GParamSpec *spec, GString *wrong);
 /* Sets `enabled` of all elements that have it. */
 void overrides_enable (Overrides *overrides, GList *elements, gboolean on, GString *wrong);
 
+/* What was set, for a file, and back. overrides_load () returns FALSE with what is wrong. */
+JsonObject *overrides_json (const Overrides *overrides);
+gboolean overrides_load (Overrides *overrides, JsonObject *object, GString *wrong);
+/* Returns FALSE with why a value of the file can be none of the elements. */
+gboolean overrides_check (const Overrides *overrides, GList *elements, GString *wrong);
+/* Returns what was set, for users. */
+JsonArray *overrides_list (const Overrides *overrides);
+gboolean overrides_is_empty (const Overrides *overrides);
+/* Forgets all values. */
+void overrides_forget (Overrides *overrides);
+
 /* Sets all values on the elements of a filter. */
 void overrides_apply (Overrides *overrides, GList *elements);
-/* Does the same for a new pipeline. Drops the values of elements that the line has no more. Reports on both, and on
- * values that an element refuses. */
+/* Does the same for a new pipeline. A value whose element the line has no more waits for one. Reports on that, on
+ * values of a file, and on those that an element refuses. */
 void overrides_start (Overrides *overrides, GList *elements);
 /* Notes and reports that an element refuses a value: `text` begins with its property. Returns whether any value of the
  * element was set by command. */

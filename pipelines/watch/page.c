@@ -343,6 +343,8 @@ static const Route routes[] = {
   { "POST", "cameras/*/restart", "restart" },
   { "GET", "cameras/*/snapshot.jpg", .answer = answer_picture },
   { "GET", "ws", .answer = answer_ws },
+  { "GET", "cameras/*/overrides", "overrides" },
+  { "DELETE", "cameras/*/overrides", "forget" },
   { "PUT", "cameras/*", "add", BODY_OBJECT },
   { "DELETE", "cameras/*", "remove" },
   { "POST", "reload", "reload" },
@@ -397,8 +399,7 @@ call_command (const Route *route, const Call *call)
   if (value)
     words[n++] = value;
   request = request_new (call->message);
-  answer = control_call (call->watch, login_role (http_login (call->message)),
-      !strcmp (route->method, "GET") ? NULL : request->by, words, on_answer, request);
+  answer = control_call (call->watch, login_role (http_login (call->message)), request->by, words, on_answer, request);
   if (answer)
     on_answer (request, answer);
   else

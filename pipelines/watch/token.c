@@ -5,6 +5,7 @@
 #include "token.h"
 
 #include "secrets.h"
+#include "store.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,28 +16,18 @@
 
 #define BYTES 32 /* two digits each */
 
-/* Returns the file's name, in the folder of the systemd unit, or in the user's own for such files. Free it. */
-static char *
-file_name (gboolean make)
-{
-  const char *state = g_getenv ("STATE_DIRECTORY"); /* the first of several */
-  g_autofree char *folder = state ? g_strndup (state, strcspn (state, ":"))
-                                  : g_build_filename (g_get_user_state_dir (), "cf-watch", NULL);
-
-  if (!state && make)
-    g_mkdir_with_parents (folder, 0700); /* where that fails, the file cannot be made, which is reported */
-  return g_build_filename (folder, "page-token", NULL);
-}
-
 /* Makes the file unless it is there: two processes of a user have the same token. Returns what errno was, 0: done. */
 static int
 make_file (const char *path)
 {
-  g_autofree char *part = g_strconcat (path, ".XXXXXX", NULL);
+  g_autofree char *part = g_strconcat (path, ".XXXXXX", NULL), *folder = g_path_get_dirname (path);
   guint8 bytes[BYTES];
   GString *text = g_string_new (NULL);
-  int file = g_mkstemp_full (part, O_WRONLY | O_CLOEXEC, 0600), wrong = file < 0 ? errno : 0;
+  int file, wrong;
 
+  g_mkdir_with_parents (folder, 0700); /* where that fails, the file cannot be made, which is reported */
+  file = g_mkstemp_full (part, O_WRONLY | O_CLOEXEC, 0600);
+  wrong = file < 0 ? errno : 0;
   if (!wrong && getrandom (bytes, sizeof bytes, 0) != sizeof bytes)
     wrong = EIO;
   for (guint i = 0; !wrong && i < sizeof bytes; i++)
@@ -80,7 +71,7 @@ read_file (const char *path, GString *wrong)
 char *
 token_load (gboolean make, GString *wrong)
 {
-  g_autofree char *path = file_name (make);
+  g_autofree char *path = state_file ("page-token");
   const int error = make && access (path, F_OK) ? make_file (path) : 0;
   char *token = NULL;
 

@@ -9,6 +9,7 @@
 #include "page.h"
 #include "secrets.h"
 #include "serve.h"
+#include "store.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -52,6 +53,7 @@ watch_start (Watch *watch, Config *config)
   watch->cameras = g_ptr_array_new ();
   watch->leaving = g_ptr_array_new ();
   watch->begun = g_get_monotonic_time ();
+  store_open (config->path);
   event_post (NULL, "ready", "cameras", int_node (config->cameras->len), "pid", int_node (getpid ()), "gpus",
       int_node (gpu_count ()), "socket", watch->socket ? text_node (watch->socket) : NULL, "metrics_port",
       watch->metrics_port ? int_node (watch->metrics_port) : NULL, "page_port",
@@ -198,9 +200,9 @@ look_for_end (gpointer data)
   Watch *watch = data;
 
   free_gone (watch);
-  if (watch->leaving->len > 0 && g_get_monotonic_time () < watch->end_by)
+  if ((watch->leaving->len > 0 || store_is_busy ()) && g_get_monotonic_time () < watch->end_by)
     return G_SOURCE_CONTINUE;
-  watch->clean = watch->leaving->len == 0 && camera_count_aside () == 0;
+  watch->clean = watch->leaving->len == 0 && camera_count_aside () == 0 && store_is_saved ();
   g_main_loop_quit (watch->loop);
   return G_SOURCE_REMOVE;
 }
@@ -232,4 +234,5 @@ watch_tick (Watch *watch)
   for (guint i = 0; i < watch->leaving->len; i++)
     camera_tick (watch->leaving->pdata[i]);
   free_gone (watch);
+  store_tick ();
 }

@@ -201,6 +201,33 @@ def changes(folder):
         watch.end()
 
 
+def authors(folder):
+    """Each change by a command is an event that says who it was; a question and what is refused are none."""
+    own = os.path.join(folder, 'own')
+    os.mkdir(own, 0o700)
+    path = os.path.join(own, 'control')
+    with Watch({'cameras': {'door': small(filter=FILTER)}, 'control': {'socket': path}}, folder) as watch:
+        watch.wait('started', 'door')
+        more = json.dumps(small(filter='identity'))
+        for camera, command in (('door', 'set door 0.kernel-size 5'), ('door', 'enable door off'),
+                                ('hall', f'add hall {more}'), ('hall', 'remove hall'), (None, 'reload'),
+                                ('door', 'trigger door'), ('door', 'restart door')):
+            name, *rest = command.split(' ', 1)
+            arguments = rest[0].partition(' ')[2] if rest else ''
+            for by in ('stdin', f'socket uid {os.getuid()}'):
+                if by == 'stdin' or name == 'set':
+                    answer = watch.ask(command) if by == 'stdin' else talk(path, command + '\n')[0]
+                    expect(answer['ok'], (command, answer))
+                    watch.wait('command', camera, command=name, arguments=arguments, by=by)
+        before = sum(event['type'] == 'command' for event in watch.events)
+        for command in ('set door 0.kernel-size x', 'record door on', 'remove none', 'get door 0.kernel-size',
+                        'status', 'elements door'):
+            watch.ask(command, ok=None)
+        expect(sum(event['type'] == 'command' for event in watch.events) == before, watch.events[-3:])
+        watch.end()
+        expect([event['command'] for event in watch.events if event['type'] == 'command'][-1] == 'quit', watch.text)
+
+
 def snapshots(folder):
     """JPEG and PNG of the size of the frame; never over a file without --overwrite; no part of one stays, and what an
     earlier process has left is not in the way."""
@@ -659,6 +686,6 @@ def deaf(folder):
 
 
 if __name__ == '__main__':
-    sys.exit(main(begins, properties, refusals, wrong_values, changes, snapshots, turned, lines, tables, sockets,
-                  metrics, secrets, parts_of_secrets, documents, deployment, gpus, terminal, signals, exits, manager,
-                  deaf))
+    sys.exit(main(begins, properties, refusals, wrong_values, changes, authors, snapshots, turned, lines, tables,
+                  sockets, metrics, secrets, parts_of_secrets, documents, deployment, gpus, terminal, signals, exits,
+                  manager, deaf))

@@ -14,6 +14,7 @@ SEED = int(os.environ.get('CF_WATCH_SEED', '1'))
 LINES = int(os.environ.get('CF_WATCH_LINES', '600'))
 SMALL = {'source': 'test:ball', 'width': 32, 'height': 32, 'rate': 5}
 WORDS = ['set', 'get', 'enable', 'add', 'remove', 'snapshot', 'record', 'trigger', 'restart', 'status', 'door', 'yard',
+         'overrides', 'forget',
          'cudamedian.kernel-size', '0.kernel-size', '0.enabled', '0.backend', '1.roi', '0.', '.', '..', '-1.x',
          '99999999999', 'on', 'off', 'auto', '--overwrite', '', ' ', '\t', '{', '}', '{}',
          '{"source":"test"}', 'null', '3', '5', '-7',

@@ -84,7 +84,8 @@ class Watch:
         with open(os.path.join(folder, 'stderr'), 'wb') as errors:
             self.process = subprocess.Popen([*wrapper, PROGRAM, self.path], stdin=subprocess.PIPE,
                                             stdout=subprocess.PIPE, stderr=errors, cwd=folder,
-                                            env={**os.environ, **(env or {})})
+                                            env={**os.environ, 'XDG_STATE_HOME': os.path.join(folder, 'state'),
+                                                 **(env or {})})
         self.selector = selectors.DefaultSelector()
         self.selector.register(self.process.stdout, selectors.EVENT_READ)
 

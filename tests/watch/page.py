@@ -196,7 +196,7 @@ def routes(folder):
         page.wait('command', 'new', command='remove', arguments='', by='page')
         page.api('POST', 'reload')
         page.wait('command', command='reload', arguments='', by='page')
-        # A long value is in force, and its event is short; events of the socket have no author.
+        # A long value is in force, and its event is short.
         page.api('PUT', 'cameras/door/elements/0/mask-polygons', '0.1,0.1 0.2,0.1 0.2,0.2;' * 60)
         event = page.wait('command', 'door', command='set', after=page.events[-1])
         expect(len(event['arguments']) == 200, event)

@@ -142,6 +142,8 @@ def table(folder):
                 ('GET', '/api/v1/cameras/door/elements', None, looks),
                 ('GET', '/api/v1/cameras/door/elements/0/roi', None, looks),
                 ('GET', '/api/v1/cameras/door/snapshot.jpg', None, looks),
+                ('GET', '/api/v1/cameras/plain/overrides', None, looks),
+                ('DELETE', '/api/v1/cameras/plain/overrides', '{}', rules),
                 ('GET', '/api/v1/nothing', None, (401, 404, 404, 404)),
                 ('PUT', '/api/v1/cameras/plain/elements/m/kernel-size', value, sets),
                 ('POST', '/api/v1/cameras/plain/enable', '{"value":"off"}', sets),
