@@ -19,8 +19,9 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define SEND_BUFFER (256 << 10)    /* bytes of a connection, which are late video for a slow viewer */
-#define MAX_BODY 4096              /* bytes of a request's body */
+#define SEND_BUFFER (256 << 10) /* bytes of a connection, which are late video for a slow viewer */
+#define MAX_BODY 4096           /* bytes of a request's body */
+#define KNOWN "cf-watch-known"
 #define MAX_REFUSED 10             /* requests without a login, on one connection */
 #define IDLE (10 * G_USEC_PER_SEC) /* a connection that asks for no stream is closed */
 #define ENDS_WITHIN G_USEC_PER_SEC /* a viewer has so long for the end of a stream before it is disconnected */
@@ -324,17 +325,35 @@ typedef GstRTSPServerClass ServerClass;
 GType server_get_type (void);
 G_DEFINE_TYPE (Server, server, GST_TYPE_RTSP_SERVER)
 
+/* What is known of a connection. */
+typedef struct {
+  GstRTSPClient *client;
+  gint64 since; /* monotonic µs */
+} Known;
+
+/* The client is being freed. Where sending to it failed, GStreamer 1.22 is going to close it, without a reference. */
+static void
+forget_client (gpointer data)
+{
+  Known *known = data;
+  GSource *source;
+
+  while ((source = g_main_context_find_source_by_user_data (context, known->client)))
+    g_source_destroy (source);
+  g_free (known);
+}
+
 static GstRTSPClient *
 create_client (GstRTSPServer *from)
 {
   GList *clients = gst_rtsp_server_client_filter (from, NULL, NULL);
   gboolean room = g_list_length (clients) < max_clients;
   GstRTSPClient *client = room ? GST_RTSP_SERVER_CLASS (server_parent_class)->create_client (from) : NULL;
-  gint64 now = g_get_monotonic_time ();
+  const Known known = { client, g_get_monotonic_time () };
 
   g_list_free_full (clients, g_object_unref);
   if (client)
-    g_object_set_data_full (G_OBJECT (client), "cf-since", g_memdup2 (&now, sizeof now), g_free);
+    g_object_set_data_full (G_OBJECT (client), KNOWN, g_memdup2 (&known, sizeof known), forget_client);
   return client; /* NULL: the connection is closed */
 }
 
@@ -370,7 +389,8 @@ static GstRTSPFilterResult
 look_at_client (GstRTSPServer *from, GstRTSPClient *client, gpointer now)
 {
   GList *sessions = gst_rtsp_client_session_filter (client, NULL, NULL);
-  gboolean idle = !sessions && *(gint64 *) now - *(gint64 *) g_object_get_data (G_OBJECT (client), "cf-since") > IDLE;
+  const Known *known = g_object_get_data (G_OBJECT (client), KNOWN);
+  gboolean idle = !sessions && *(gint64 *) now - known->since > IDLE;
 
   (void) from;
   g_list_free_full (sessions, g_object_unref);

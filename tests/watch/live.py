@@ -480,6 +480,22 @@ def cameras_go(folder):
             client.until_end()
 
 
+def gone(folder):
+    """Who goes while much is being sent leaves nothing behind that the server would use later: what is freed is
+    overwritten here."""
+    door = test_picture(source='test:snow', width=320, height=240,
+                        record={'folder': os.path.join(folder, 'rec'), 'quality': 1, 'when': 'off'})
+    with Watch({'rtsp': {'port': 0}, 'cameras': {'door': door}}, folder, env={'MALLOC_PERTURB_': '165'}) as watch:
+        port = port_of(watch)
+        shown(watch, port)
+        watch.until('a group of pictures', lambda s: s['cameras']['door']['frames'] > 40)
+        for _ in range(40):
+            with Client(port, buffer=4096) as client:
+                next(client.play().units())
+        expect(described(port, 'door') == 200, 'the server answers')
+        watch.end()
+
+
 def many(folder):
     """No more viewers than `clients`, whatever one connection asks for; others are served when there is room."""
     with Watch({'rtsp': {'port': 0, 'clients': 2}, 'cameras': {'door': test_picture(), 'yard': test_picture()}},
@@ -582,4 +598,4 @@ def check(folder):
 
 
 if __name__ == '__main__':
-    sys.exit(main(pictures, first, slow, flood, requests, login, cameras_go, many, encrypted, check))
+    sys.exit(main(pictures, first, slow, flood, requests, login, cameras_go, gone, many, encrypted, check))
