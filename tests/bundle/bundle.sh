@@ -47,7 +47,7 @@ for dir in "$scanner" /usr/libexec/gstreamer-1.0 /usr/lib/*/gstreamer1.0/gstream
 done
 [ -x "$to/bin/gst-plugin-scanner" ] || cf_die "gst-plugin-scanner was not found"
 for plugin in coreelements app videotestsrc videoconvertscale videorate rawparse videoparsersbad jpeg y4menc y4mdec \
-  nvcodec openh264 isomp4 avi typefindfunctions playback videofilter compositor debug png; do
+  nvcodec openh264 isomp4 avi typefindfunctions playback videocrop videofilter compositor debug png; do
   if [ -f "$multiarch/libgst$plugin.so" ]; then
     cp "$multiarch/libgst$plugin.so" "$to/plugins/"
   else

@@ -246,7 +246,8 @@ def main():
         if gpus:
             check(len(dealt) == len(after), "each camera has a GPU")
             check(max(map(len, each)) - min(map(len, each)) <= 1, f"they are dealt evenly to {gpus} GPUs")
-        wrong = [event for event in watch.events if event["type"] in ("lost", "failed", "stuck", "error", "warning")]
+        wrong = [event for event in watch.events if event["type"] in
+                 ("lost", "failed", "recording-failed", "stuck", "error", "warning")]
         check(not wrong, f"nothing is lost and nothing warns {wrong[:2] if wrong else ''}")
     print(f"{passed} passed, {failed} failed, 0 skipped")
     return 1 if failed else 0
