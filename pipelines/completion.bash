@@ -11,12 +11,12 @@ _cf_options () { # PROGRAM
     cf-bench)
       echo "--help --size --format --seconds --frames --warm-up --rate --regions --video --cameras --cores" \
         "--processes --gpus --memory --bare --queue --sweep --study --peers --no-limits --json --force --version" ;;
-    cf-demo) echo "--help --input --filter --before --layout --output --force --frames --noise --version" ;;
+    cf-demo) echo "--help --input --filter --before --layout --output --force --frames --noise --page --version" ;;
     cf-diagnose) echo "--help --version" ;;
     cf-identify)
       echo "--help --output --force --window --fragment --blur --chart --noise --symmetry --max-radius --version" ;;
     cf-regions) echo "--help --filter --interval --largest --frames --json --version" ;;
-    cf-watch) echo "--help --check --hash-password --page-link --version" ;;
+    cf-watch) echo "--help --check --hash-password --page-link --try --version" ;;
   esac
 }
 
@@ -31,7 +31,7 @@ _cf_values () { # PROGRAM OPTION
     cf-identify:-b | cf-identify:--blur) echo "gauss: motion:" ;;
     cf-identify:-s | cf-identify:--symmetry) echo "none point diagonal mirror full" ;;
     cf-regions:-f | cf-regions:--filter) echo "cudasegment" ;;
-    cf-demo:-i | cf-demo:--input | *:-o | *:--output | cf-bench:-j | cf-bench:--json) echo @files ;;
+    cf-demo:-i | cf-demo:--input | cf-watch:--try | *:-o | *:--output | cf-bench:-j | cf-bench:--json) echo @files ;;
   esac
 }
 

@@ -18,11 +18,13 @@
 #include <gst/video/video.h>
 #include <gst/video/videooverlay.h>
 
+#include <errno.h>
 #include <glib-unix.h>
 #include <glib/gstdio.h>
 #include <locale.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define MAX_HALF_WIDTH 1920 /* of each half of a frame with the original; larger input is scaled down */
 #define MAX_HALF_HEIGHT 2160
@@ -601,6 +603,8 @@ parse_options (DemoOptions *opt, int argc, char **argv)
         "FILE" },
     { "force", 0, 0, G_OPTION_ARG_NONE, &opt->force, OUTPUT_FORCE_HELP, NULL },
     { "frames", 'n', 0, G_OPTION_ARG_INT, &opt->frames, "end after N frames", "N" },
+    { "page", 0, 0, G_OPTION_ARG_NONE, &opt->page,
+        "show it on a page for a browser, where the filter can be changed: cf-watch --try", NULL },
     { "noise", 0, 0, G_OPTION_ARG_DOUBLE, &opt->noise, "salt and pepper on that many % of the pixels", "PERCENT" },
     { NULL, 0, 0, 0, NULL, NULL, NULL },
   };
@@ -615,6 +619,8 @@ parse_options (DemoOptions *opt, int argc, char **argv)
     opt->output = g_strdup (argv[1]), argc--, argv++;
   if (argc > 1)
     return complain ("\"%s\" is one too many; --help lists the options", argv[1]);
+  if (opt->page && (opt->before || opt->output || opt->layout_name || opt->frames || opt->noise != NOT_GIVEN))
+    return complain ("--page goes with --input and --filter only");
   if (opt->frames < 0)
     return complain ("--frames %d: expected 0 (until the end) or more", opt->frames);
   if (opt->noise == NOT_GIVEN)
@@ -629,6 +635,20 @@ parse_options (DemoOptions *opt, int argc, char **argv)
   if (opt->layout == LAYOUT_GRID && opt->filter)
     return complain ("--layout grid has filters of its own; it goes without --filter");
   return TRUE;
+}
+
+/* Becomes cf-watch, which lies beside this program, or in its own folder of a build. Returns after a message. */
+static void
+show_page (const DemoOptions *opt)
+{
+  g_autofree char *self = g_file_read_link ("/proc/self/exe", NULL), *folder = g_path_get_dirname (self ? self : "");
+  g_autofree char *installed = g_build_filename (folder, "cf-watch", NULL);
+  g_autofree char *built = g_build_filename (folder, "watch", "cf-watch", NULL);
+  char *const words[] = { "cf-watch", "--try", opt->input ? opt->input : "test", opt->filter, NULL };
+
+  execv (installed, words);
+  execv (built, words);
+  complain ("--page needs cf-watch beside this program: %s: %s", installed, g_strerror (errno));
 }
 
 static gboolean
@@ -673,6 +693,10 @@ main (int argc, char **argv)
   setlocale (LC_ALL, "");
   if (!parse_options (&demo.opt, argc, argv))
     return 2;
+  if (demo.opt.page) {
+    show_page (&demo.opt);
+    return 2;
+  }
   gst_init (NULL, NULL);
   if (!parse_filters (&demo) || !demo_choose_source (&demo.opt, &demo.ends) ||
       !demo_choose_sink (&demo.opt, &demo.ends))

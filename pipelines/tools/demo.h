@@ -16,7 +16,7 @@ typedef struct {
   DemoLayout layout;
   int frames;   /* 0: until the input ends */
   double noise; /* % of the pixels; < 0: not given */
-  gboolean live, window, force;
+  gboolean live, window, force, page;
 } DemoOptions;
 
 /* The launch lines of both ends. Free the strings. */

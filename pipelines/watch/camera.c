@@ -872,10 +872,11 @@ camera_get (Camera *camera, const char *target, GString *wrong)
 }
 
 JsonArray *
-camera_describe (Camera *camera, GString *wrong)
+camera_describe (Camera *camera, char **line, GString *wrong)
 {
   g_autolist (GstElement) elements = camera_elements (camera, wrong);
 
+  *line = elements ? properties_line (elements) : NULL;
   return elements ? properties_json (elements) : NULL;
 }
 

@@ -88,8 +88,9 @@ void camera_set (Camera *camera, const char *target, const char *value, GString 
 /* Returns whether an operator may do that, as may_set () says. */
 gboolean camera_may_set (Camera *camera, const char *target, const char *value, GString *wrong);
 JsonNode *camera_get (Camera *camera, const char *target, GString *wrong);
-/* Returns the filter's elements with all their properties, as properties.h says; NULL with what is wrong. */
-JsonArray *camera_describe (Camera *camera, GString *wrong);
+/* Returns the filter's elements with all their properties, and their line (free it, it may be NULL), as properties.h
+ * says; NULL with what is wrong. */
+JsonArray *camera_describe (Camera *camera, char **line, GString *wrong);
 /* Returns an element behind whose source pad its pictures come. The camera is UP. */
 GstElement *camera_pictures (Camera *camera);
 /* Sets `enabled` of all elements that have it. */

@@ -54,6 +54,7 @@ static const Field camera_fields[] = {
 };
 
 static const Field camera_page_fields[] = {
+  { "original", FIELD_BOOL, CAMERA (original) },
   { "may_set", FIELD_OTHER },
   { NULL },
 };
@@ -163,6 +164,7 @@ config_free (Config *config)
   g_free (config->metrics.address);
   g_free (config->page.address);
   g_free (config->page.users);
+  g_free (config->page.token);
   g_strfreev (config->page.names);
   g_free (config->page.certificate);
   g_free (config->page.key);
@@ -621,6 +623,24 @@ read_top (Reader *reader, JsonObject *top, Config *config)
 }
 
 Config *
+config_new (const char *path)
+{
+  Config *config = g_new0 (Config, 1);
+
+  config->path = g_canonicalize_filename (path, NULL);
+  config->control.standard_input = TRUE;
+  config->mqtt.topic = g_strdup ("cf-watch");
+  config->metrics.address = g_strdup ("127.0.0.1");
+  config->page.address = g_strdup ("127.0.0.1");
+  config->rtsp.address = g_strdup ("127.0.0.1");
+  config->rtsp.port = 8554;
+  config->rtsp.clients = 32;
+  config->cameras = g_ptr_array_new_with_free_func ((GDestroyNotify) camera_settings_unref);
+  config->defaults = json_object_new ();
+  return config;
+}
+
+Config *
 config_load (const char *path, GString *wrong, ConfigCheck check, gpointer data)
 {
   g_autofree char *full = g_canonicalize_filename (path, NULL), *folder = g_path_get_dirname (full), *text = NULL;
@@ -635,17 +655,7 @@ config_load (const char *path, GString *wrong, ConfigCheck check, gpointer data)
     g_string_append (wrong, error->message);
     return NULL;
   }
-  config = g_new0 (Config, 1);
-  config->path = g_strdup (full);
-  config->control.standard_input = TRUE;
-  config->mqtt.topic = g_strdup ("cf-watch");
-  config->metrics.address = g_strdup ("127.0.0.1");
-  config->page.address = g_strdup ("127.0.0.1");
-  config->rtsp.address = g_strdup ("127.0.0.1");
-  config->rtsp.port = 8554;
-  config->rtsp.clients = 32;
-  config->cameras = g_ptr_array_new_with_free_func ((GDestroyNotify) camera_settings_unref);
-  config->defaults = json_object_new ();
+  config = config_new (path);
   reader_init (&reader, path, folder, wrong);
   top = reader_parse (&reader, text, (gssize) length);
   ok = top && read_top (&reader, top, config);

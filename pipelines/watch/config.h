@@ -44,6 +44,7 @@ typedef struct {
   gboolean own;                      /* such packets pass, without a decoder; there is no filter line */
   gboolean audio;                    /* the camera's own sound is recorded and shown as well */
   gboolean shown, on_page;           /* `live` of the file, where it has `rtsp`; where it has `page` */
+  gboolean original;                 /* the page may show its frames before the filter */
   RecordSettings record;
   /* What an operator may set, NULL-terminated; NULL: nothing where the filter hides, else all. */
   char **may_set;
@@ -51,8 +52,9 @@ typedef struct {
 } CameraSettings;
 
 typedef struct {
-  char *path; /* of the file */
+  char *path; /* of the file; of a trial, which has none, a name in the folder that relative paths begin in */
   char *secrets;
+  gboolean trial; /* try.h: nothing outlives the process */
   struct {
     gboolean standard_input;
     char *socket;
@@ -70,6 +72,7 @@ typedef struct {
   struct {
     gboolean on, allow_plain;
     char *address, *users;   /* users: a file as secrets.h says; NULL: only the token opens the page */
+    char *token;             /* opens the page; NULL: that of the state directory does */
     char **names;            /* further ones of this machine, NULL-terminated; NULL: none */
     char *certificate, *key; /* files; NULL: no TLS */
     guint port;
@@ -88,6 +91,8 @@ typedef struct {
 /* Checks more than the file says, for the cameras whose settings are right. Other cameras may have faults. `top` is the
  * file's object. Adds faults to the reader. */
 typedef void (*ConfigCheck) (Reader *reader, JsonObject *top, const Config *config, gpointer data);
+/* Returns settings without any camera; nothing is read. */
+Config *config_new (const char *path);
 /* Returns the settings that the file has, or NULL with a line for each fault in `wrong`: file, line, member, what
  * would be right. `check` may be NULL. */
 Config *config_load (const char *path, GString *wrong, ConfigCheck check, gpointer data);

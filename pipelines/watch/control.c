@@ -112,9 +112,22 @@ static JsonObject *
 command_elements (const Call *call)
 {
   g_autoptr (GString) wrong = g_string_new (NULL);
-  JsonArray *elements = camera_describe (call->camera, wrong);
+  g_autofree char *line = NULL;
+  JsonArray *elements = camera_describe (call->camera, &line, wrong);
 
-  return elements ? object_of ("ok", bool_node (TRUE), "elements", array_node (elements), NULL) : answer_of (wrong);
+  if (!elements)
+    return answer_of (wrong);
+  return object_of ("ok", bool_node (TRUE), "elements", array_node (elements), "line", line ? text_node (line) : NULL,
+      NULL);
+}
+
+static JsonObject *
+command_filter (const Call *call)
+{
+  g_autoptr (GString) wrong = g_string_new (NULL);
+
+  watch_set_filter (call->watch, call->camera, call->word[1], wrong);
+  return answer_of (wrong);
 }
 
 static JsonObject *
@@ -299,6 +312,12 @@ add_set_files (const Call *call, GPtrArray *paths)
 }
 
 static void
+add_line_files (const Call *call, GPtrArray *paths)
+{
+  look_add_line (paths, call->word[1]);
+}
+
+static void
 add_new_files (const Call *call, GPtrArray *paths)
 {
   g_autoptr (GString) wrong = g_string_new (NULL); /* the command itself reports it */
@@ -334,6 +353,7 @@ static const Command commands[] = {
   { "set", ROLE_OPERATOR, { CAMERA, TEXT ("ELEMENT.PROPERTY"), TEXT ("VALUE") }, TRUE, command_set, add_set_files },
   { "get", ROLE_VIEWER, { CAMERA, TEXT ("ELEMENT.PROPERTY") }, FALSE, command_get, add_filter_files },
   { "elements", ROLE_VIEWER, { CAMERA }, FALSE, command_elements, add_filter_files },
+  { "filter", ROLE_ADMIN, { CAMERA, TEXT ("LINE") }, TRUE, command_filter, add_line_files },
   { "enable", ROLE_OPERATOR, { CAMERA, CHOICE ("on|off") }, TRUE, command_enable, add_filter_files },
   { "overrides", ROLE_VIEWER, { TEXT ("CAMERA") }, FALSE, command_overrides, NULL },
   { "forget", ROLE_ADMIN, { TEXT ("CAMERA") }, TRUE, command_forget, NULL },

@@ -15,6 +15,7 @@ static struct {
   GCond changed;
   GQueue lines;
   GThread *thread;
+  gboolean quiet;          /* events go to the sink alone */
   gboolean ending, broken; /* broken: the reader has closed standard output */
   guint64 seq, lost, lost_reported;
   EventSink sink;
@@ -67,8 +68,9 @@ write_lines (gpointer data)
 }
 
 void
-events_start (EventSink sink)
+events_start (EventSink sink, gboolean quiet)
 {
+  out.quiet = quiet;
   out.sink = sink;
   out.thread = g_thread_new ("output", write_lines, NULL);
   g_thread_unref (out.thread);
@@ -115,6 +117,12 @@ events_answer (char *line)
   queue_line (whole);
 }
 
+gboolean
+events_are_quiet (void)
+{
+  return out.quiet;
+}
+
 guint64
 events_count (void)
 {
@@ -143,7 +151,7 @@ event_post_object (const char *camera, const char *type, JsonObject *members)
 
   object_add_members (event, members);
   line = json_line (event);
-  room = queue_line (g_strconcat (line, "\n", NULL));
+  room = out.quiet || queue_line (g_strconcat (line, "\n", NULL));
   if (out.sink)
     out.sink (line, camera, type);
   if (room && lost > out.lost_reported) {

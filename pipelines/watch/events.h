@@ -12,8 +12,9 @@
 
 /* Gets each event as well: its line, its camera (or NULL) and its type. */
 typedef void (*EventSink) (const char *line, const char *camera, const char *type);
-/* Starts the thread that writes standard output. */
-void events_start (EventSink sink);
+/* Starts the thread that writes standard output; `quiet`: no events. */
+void events_start (EventSink sink, gboolean quiet);
+gboolean events_are_quiet (void);
 /* Writes what is queued and ends the thread; waits a second at most for a reader that has stopped. */
 void events_stop (void);
 /* Sends an event of a camera (NULL: of the process): `seq`, `time` and so on, and `members`, which it takes. */

@@ -16,6 +16,7 @@
 #include "secrets.h"
 #include "serve.h"
 #include "status.h"
+#include "try.h"
 #include "watch.h"
 #include "ws.h"
 
@@ -59,6 +60,8 @@ on_event (const char *line, const char *camera, const char *type)
 {
   if (g_str_equal (type, "stopping"))
     notify ("STOPPING=1");
+  if (events_are_quiet ())
+    try_show_event (line, type);
   mqtt_publish (line, camera, type);
   ws_show_event (line, type);
 }
@@ -143,7 +146,7 @@ static gboolean
 on_second (gpointer data)
 {
   watch_tick (data);
-  if (isatty (STDERR_FILENO))
+  if (isatty (STDERR_FILENO) && !events_are_quiet ())
     status_print (data);
   return G_SOURCE_CONTINUE;
 }
@@ -197,7 +200,9 @@ run (Config *config)
     clients_stop ();
     finish (2);
   }
-  events_start (on_event);
+  events_start (on_event, config->trial);
+  if (config->trial)
+    try_show_link (config, watch.page_port);
   mqtt_start (config);
   signal_sources[0] = g_unix_signal_add (SIGINT, on_interrupt, &watch);
   signal_sources[1] = g_unix_signal_add (SIGTERM, on_terminate, &watch);
@@ -236,6 +241,7 @@ int
 main (int argc, char **argv)
 {
   gboolean only_check = FALSE, only_link = FALSE, only_hash = FALSE;
+  g_autofree char *source = NULL, *line = NULL;
   const GOptionEntry entries[] = {
     { "check", 0, 0, G_OPTION_ARG_NONE, &only_check, "check FILE and end: 0 where it is right, 2 where it is not",
         NULL },
@@ -243,6 +249,10 @@ main (int argc, char **argv)
         NULL },
     { "hash-password", 0, 0, G_OPTION_ARG_NONE, &only_hash,
         "read a password from the terminal or from standard input, print its hash for a file of users, and end", NULL },
+    { "try", 0, 0, G_OPTION_ARG_FILENAME, &source,
+        "show a SOURCE, a file, an address, /dev/video0 or test, on a page of this machine, through the filter line in "
+        "place of FILE (" TRY_LINE "); it can be changed there, and nothing is recorded",
+        "SOURCE" },
     { NULL, 0, 0, 0, NULL, NULL, NULL },
   };
   g_autoptr (GString) wrong = g_string_new (NULL), notes = g_string_new (NULL);
@@ -255,18 +265,21 @@ main (int argc, char **argv)
 #endif
   setlocale (LC_ALL, "");
   g_set_prgname ("cf-watch");
-  if (!parse_command_line (entries, "FILE", summary, description, &argc, &argv))
+  if (!parse_command_line (entries, "FILE | --try SOURCE [FILTER]", summary, description, &argc, &argv))
     return 2;
   if (only_hash && argc == 1)
     print_hash (wrong);
-  if (argc != 2) {
+  if (source && !only_check && !only_link && !only_hash)
+    line = try_join (argv + 1);
+  else if (argc != 2) {
     complain ("%s; --help shows an example", argc < 2 ? "which FILE has the cameras?" : "there is one FILE only");
     return 2;
   }
   make_network_classes ();
   gst_init (NULL, NULL);
   parts_register ();
-  config = config_load (argv[1], wrong, only_check ? check_config : NULL, notes);
+  config = line ? try_config (source, line, wrong)
+                : config_load (argv[1], wrong, only_check ? check_config : NULL, notes);
   if (notes->len)
     say ("%s", notes->str);
   if (!config) {

@@ -337,6 +337,7 @@ static const Route routes[] = {
   { "GET", "cameras/*/elements", "elements" },
   { "GET", "cameras/*/elements/*/*", "get" },
   { "PUT", "cameras/*/elements/*/*", "set", BODY_VALUE },
+  { "PUT", "cameras/*/filter", "filter", BODY_VALUE },
   { "POST", "cameras/*/enable", "enable", BODY_VALUE },
   { "POST", "cameras/*/record", "record", BODY_VALUE },
   { "POST", "cameras/*/trigger", "trigger" },
@@ -491,7 +492,7 @@ load_certificate (GString *wrong)
 gboolean
 page_start (Watch *watch, const Config *config, GString *wrong)
 {
-  g_autofree char *token = token_load (TRUE, wrong);
+  g_autofree char *token = config->page.token ? g_strdup (config->page.token) : token_load (TRUE, wrong);
   HttpPlan plan = { "page", config->page.address, config->page.port, NULL, token, config->page.names, NULL };
 
   users_path = g_strdup (config->page.users);

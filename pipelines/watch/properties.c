@@ -114,3 +114,87 @@ properties_json (GList *elements)
   }
   return list;
 }
+
+/* ---- the line ------------------------------------------------------------ */
+
+/* Returns whether at most one pad of each direction is linked. */
+static gboolean
+is_in_chain (GstElement *element)
+{
+  guint n[2] = { 0 };
+
+  GST_OBJECT_LOCK (element);
+  for (GList *l = element->pads; l; l = l->next)
+    if (gst_pad_is_linked (l->data))
+      n[GST_PAD_IS_SRC (l->data)]++;
+  GST_OBJECT_UNLOCK (element);
+  return n[0] <= 1 && n[1] <= 1;
+}
+
+/* Returns whether the name is the line's own: GStreamer numbers the others, "cudamedian0". */
+static gboolean
+is_named (const char *name, const char *kind)
+{
+  const gsize n = strlen (kind);
+
+  return strncmp (name, kind, n) || !name[n] || strspn (name + n, "0123456789") != strlen (name + n);
+}
+
+/* Adds " name=value", in quotes where a line needs them. */
+static void
+add_value (GString *line, const char *name, const char *value)
+{
+  const gboolean plain = *value &&
+      strspn (value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.,_+-/:") == strlen (value);
+
+  g_string_append_printf (line, " %s=%s", name, plain ? "" : "\"");
+  for (; *value; value++) {
+    if (strchr ("\\\"", *value))
+      g_string_append_c (line, '\\');
+    g_string_append_c (line, *value);
+  }
+  g_string_append (line, plain ? "" : "\"");
+}
+
+/* What differs from the default. Which GPU it is, cf-watch has chosen. */
+static void
+add_values (GString *line, GObject *element)
+{
+  guint n;
+  g_autofree GParamSpec **specs = g_object_class_list_properties (G_OBJECT_GET_CLASS (element), &n);
+
+  for (guint i = 0; i < n; i++) {
+    g_auto (GValue) value = G_VALUE_INIT;
+    g_autofree char *text = NULL;
+
+    if (!is_shown (specs[i]) || !strcmp (specs[i]->name, "cuda-device-id"))
+      continue;
+    g_value_init (&value, specs[i]->value_type);
+    g_object_get_property (element, specs[i]->name, &value);
+    if (g_param_value_defaults (specs[i], &value))
+      continue;
+    text = G_VALUE_HOLDS_STRING (&value) ? g_value_dup_string (&value) : gst_value_serialize (&value);
+    if (text)
+      add_value (line, specs[i]->name, text);
+  }
+}
+
+char *
+properties_line (GList *elements)
+{
+  g_autoptr (GString) line = g_string_new (NULL);
+
+  for (GList *l = elements; l; l = l->next) {
+    const char *kind = element_kind (l->data), *name = GST_OBJECT_NAME (l->data);
+
+    if (GST_OBJECT_PARENT (l->data) != GST_OBJECT_PARENT (elements->data)) /* a part of one that is a bin */
+      continue;
+    if (!is_in_chain (l->data))
+      return NULL;
+    g_string_append_printf (line, "%s%s", line->len ? " ! " : "", kind);
+    if (is_named (name, kind))
+      add_value (line, "name", name);
+    add_values (line, l->data);
+  }
+  return g_steal_pointer (&line->str);
+}

@@ -10,5 +10,8 @@
 /* Returns the elements, each with its properties that can be set: their types, ranges, defaults and values, and what
  * the element itself says about them. */
 JsonArray *properties_json (GList *elements);
+/* Returns the line, as gst-launch-1.0 takes it, that makes these elements with what is set of them now; NULL: they
+ * stand in branches. Free it. */
+char *properties_line (GList *elements);
 
 #endif

@@ -235,6 +235,8 @@ save (void)
     report (store.trouble);
     return;
   }
+  if (!store.config)
+    return;
   node = object_node (
       object_of ("config", word_node (store.config), "cameras", object_node (json_object_ref (store.cameras)), NULL));
   g_free (store.text);
@@ -345,13 +347,17 @@ parse (const char *text, GString *wrong)
 void
 store_open (const char *config)
 {
-  g_autofree char *sum = g_compute_checksum_for_string (G_CHECKSUM_SHA256, config, -1);
+  g_autofree char *sum = g_compute_checksum_for_string (G_CHECKSUM_SHA256, config ? config : "", -1);
   g_autofree char *name = g_strdup_printf ("overrides-%.16s.json", sum);
   g_autoptr (GString) wrong = g_string_new (NULL);
 
   store.config = g_strdup (config);
-  store.path = state_file (name);
+  store.path = config ? state_file (name) : g_strdup ("");
   store.forgotten = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  if (!config) {
+    store.cameras = json_object_new ();
+    return;
+  }
   store.there = read_file (store.path, wrong);
   store.text = g_strdup (store.there);
   store.cameras = store.there ? parse (store.there, wrong) : json_object_new ();

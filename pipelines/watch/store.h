@@ -13,7 +13,8 @@
  * thread. */
 char *state_file (const char *name);
 
-/* Reads the file of the configuration with this path. Waits for the disk, so call it before cameras start. */
+/* Reads the file of the configuration with this path. Waits for the disk, so call it before cameras start. NULL:
+ * nothing is read, and nothing outlives the process. */
 void store_open (const char *config);
 /* Returns the file's name. */
 const char *store_path (void);

@@ -16,23 +16,44 @@
 
 #define BYTES 32 /* two digits each */
 
+/* Writes a new token as text. Returns FALSE if the system has no random numbers. */
+static gboolean
+write_random (char text[2 * BYTES + 1])
+{
+  guint8 bytes[BYTES];
+
+  if (getrandom (bytes, sizeof bytes, 0) != sizeof bytes)
+    return FALSE;
+  for (guint i = 0; i < sizeof bytes; i++)
+    g_snprintf (text + 2 * i, 3, "%02x", bytes[i]);
+  return TRUE;
+}
+
+char *
+token_make (GString *wrong)
+{
+  char text[2 * BYTES + 1];
+
+  if (!write_random (text)) {
+    g_string_append (wrong, "this system has no random numbers, which the page's link needs");
+    return NULL;
+  }
+  secrets_add (text);
+  return g_strdup (text);
+}
+
 /* Makes the file unless it is there: two processes of a user have the same token. Returns what errno was, 0: done. */
 static int
 make_file (const char *path)
 {
   g_autofree char *part = g_strconcat (path, ".XXXXXX", NULL), *folder = g_path_get_dirname (path);
-  guint8 bytes[BYTES];
-  GString *text = g_string_new (NULL);
+  char text[2 * BYTES + 1];
   int file, wrong;
 
   g_mkdir_with_parents (folder, 0700); /* where that fails, the file cannot be made, which is reported */
   file = g_mkstemp_full (part, O_WRONLY | O_CLOEXEC, 0600);
   wrong = file < 0 ? errno : 0;
-  if (!wrong && getrandom (bytes, sizeof bytes, 0) != sizeof bytes)
-    wrong = EIO;
-  for (guint i = 0; !wrong && i < sizeof bytes; i++)
-    g_string_append_printf (text, "%02x", bytes[i]);
-  if (!wrong && write (file, text->str, text->len) != (gssize) text->len)
+  if (!wrong && (!write_random (text) || write (file, text, 2 * BYTES) != 2 * BYTES))
     wrong = EIO;
   if (file >= 0 && close (file) && !wrong)
     wrong = errno;
@@ -40,7 +61,6 @@ make_file (const char *path)
     wrong = errno;
   if (file >= 0)
     unlink (part);
-  g_string_free (text, TRUE);
   return wrong;
 }
 

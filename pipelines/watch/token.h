@@ -9,5 +9,7 @@
 
 /* Returns the token, or NULL with what is wrong. `make`: if there is none yet, makes one that stays. Free it. */
 char *token_load (gboolean make, GString *wrong);
+/* Returns a token of this process alone, or NULL with what is wrong. Free it. */
+char *token_make (GString *wrong);
 
 #endif

@@ -5,6 +5,7 @@
 #include "watch.h"
 
 #include "events.h"
+#include "filter.h"
 #include "gpu.h"
 #include "page.h"
 #include "secrets.h"
@@ -53,7 +54,7 @@ watch_start (Watch *watch, Config *config)
   watch->cameras = g_ptr_array_new ();
   watch->leaving = g_ptr_array_new ();
   watch->begun = g_get_monotonic_time ();
-  store_open (config->path);
+  store_open (config->trial ? NULL : config->path);
   event_post (NULL, "ready", "cameras", int_node (config->cameras->len), "pid", int_node (getpid ()), "gpus",
       int_node (gpu_count ()), "socket", watch->socket ? text_node (watch->socket) : NULL, "metrics_port",
       watch->metrics_port ? int_node (watch->metrics_port) : NULL, "page_port",
@@ -108,6 +109,26 @@ watch_add (Watch *watch, const char *name, const char *json, GString *wrong)
 }
 
 void
+watch_set_filter (Watch *watch, Camera *camera, const char *line, GString *wrong)
+{
+  const char *own = strchr (camera->settings->text, '\n') + 1; /* behind the defaults */
+  g_autoptr (JsonNode) node = json_from_string (own, NULL);
+  GstElement *filter = *line ? filter_new ("", line, wrong) : NULL;
+  g_autofree char *json = NULL;
+  CameraSettings *settings;
+
+  g_clear_pointer (&filter, gst_object_unref);
+  if (wrong->len)
+    return;
+  json_object_set_string_member (json_node_get_object (node), "filter", line);
+  json = json_to_string (node, FALSE);
+  if (!(settings = config_read_camera (watch->config, camera->settings->name, json, wrong)))
+    return;
+  camera_restart (camera, settings);
+  camera_settings_unref (settings);
+}
+
+void
 watch_remove (Watch *watch, Camera *camera)
 {
   camera_remove (camera, FALSE);
@@ -154,8 +175,10 @@ watch_reload (Watch *watch, GString *wrong)
   enum { ADDED, REMOVED, CHANGED, KEPT, RESTART };
   JsonArray *lists[G_N_ELEMENTS (names)];
   JsonObject *answer;
-  Config *config = config_load (watch->config->path, wrong, NULL, NULL);
+  Config *config = watch->config->trial ? NULL : config_load (watch->config->path, wrong, NULL, NULL);
 
+  if (watch->config->trial)
+    g_string_append (wrong, "there is no file to read: the camera is from the command line (--try)");
   if (!config || !secrets_load (config->secrets, wrong) || !page_reload (wrong) || !serve_read_users (wrong)) {
     g_clear_pointer (&config, config_free);
     return NULL;

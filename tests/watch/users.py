@@ -150,6 +150,7 @@ def table(folder):
                 ('POST', '/api/v1/cameras/door/record', '{"value":"on"}', sets),
                 ('POST', '/api/v1/cameras/door/trigger', '{}', sets),
                 ('POST', '/api/v1/cameras/plain/restart', '{}', sets),
+                ('PUT', '/api/v1/cameras/plain/filter', '{"value":"cudamedian name=m kernel-size=3"}', rules),
                 ('PUT', '/api/v1/cameras/new', new, rules), ('DELETE', '/api/v1/cameras/new', '{}', rules),
                 ('POST', '/api/v1/reload', '{}', rules), ('POST', '/api/v1/quit', '{}', (401, 404, 404, 404)),
                 ('POST', '/api/v1/cameras/door/quit', '{}', (401, 404, 404, 404)),
@@ -162,6 +163,7 @@ def table(folder):
         expect(b'<form id="login">' in visitors[0].fetch('GET', '/')[2] and
                b'<form id="login">' not in visitors[1].fetch('GET', '/')[2], 'the form')
         for command, camera, who in (('set', 'plain', 'otto'), ('set', 'plain', 'anna'), ('record', 'door', 'otto'),
+                                     ('filter', 'plain', 'anna'),
                                      ('add', 'new', 'anna'), ('remove', 'new', 'anna'), ('reload', None, 'anna')):
             site.wait('command', camera, after=site.ready, command=command, by=f'page {who} 127.0.0.1')
         expect(not any('vera' in event.get('by', '') for event in site.events), 'an event of one who only looks')

@@ -117,6 +117,7 @@ window.addEventListener('connection', ({ detail: there }) => {
 
 // ---- events
 
+const BUILT = ['started', 'back']; // another filter may run
 const NOT_SHOWN = ['schema', 'seq', 'time', 'camera', 'type'];
 
 window.addEventListener('report', ({ detail }) => {
@@ -125,8 +126,8 @@ window.addEventListener('report', ({ detail }) => {
   const when = new Date(detail.time).toLocaleTimeString();
   find('events').prepend(make('li', { textContent: `${when} ${detail.camera ?? ''} ${detail.type} ${text}` }));
   find('events').children[EVENTS]?.remove();
-  if (detail.camera === current && ['back', 'settings-applied', 'settings-refused', 'command'].includes(detail.type))
-    readElements(detail.type === 'back').catch(() => {});
+  if (detail.camera === current && [...BUILT, 'settings-applied', 'settings-refused', 'command'].includes(detail.type))
+    readElements(BUILT.includes(detail.type)).catch(() => {});
 });
 
 // ---- one camera
@@ -228,9 +229,10 @@ function buildControls(elements) {
 }
 
 async function readElements(build = false) {
-  const { elements } = await ask(path('elements'));
+  const { elements, line } = await ask(path('elements'));
   if (build)
     buildControls(elements);
+  showLine(line);
   const enabled = [];
   for (const element of elements)
     for (const property of element.properties) {
@@ -246,9 +248,9 @@ async function readElements(build = false) {
   find('enable').checked = enabled.length > 0 && enabled.every(value => value);
 }
 
-async function command(name, body, done) {
+async function command(name, body, done, method = 'POST') {
   try {
-    await ask(path(name), 'POST', body);
+    await ask(path(name), method, body);
     say(done);
     await readElements();
   } catch (error) {
@@ -261,6 +263,45 @@ find('enable').onchange = event => command('enable', { value: event.target.check
 find('record').onchange = event => command('record', { value: event.target.value }, 'record ' + event.target.value);
 find('trigger').onclick = () => command('trigger', {}, 'triggered');
 find('restart').onclick = () => command('restart', {}, 'restarted');
+
+// ---- the filter line
+
+const EXAMPLES = {
+  'without speckles': 'cudamedian kernel-size=5',
+  'sharper': 'cudaconvolve preset=unsharp kernel-size=7 amount=1.5',
+  'a part hidden': 'cudaconvolve preset=fill roi=0.3,0.3,0.4,0.4',
+  'what moves hidden': 'cudamedian temporal-method=running motion-meta=true ! '
+    + 'cudaconvolve preset=fill roi-meta=true roi-type=motion roi-missing=pass',
+  'even light': 'cudairfilter preset=sharpen sigma=30 amount=0.6 apply-to=luma',
+  'a very wide blur': 'cudairfilter preset=soft sigma=40',
+  'regions of colour': 'cudasegment output=boundaries boundary-color=0xffffff00',
+  'without noise': 'cudadenoise',
+};
+
+// Shows the line with all that is set now; of a filter in branches there is none.
+function showLine(line) {
+  if (find('line') !== document.activeElement)
+    find('line').value = line ?? '';
+  find('copies').hidden = line === undefined;
+  find('as-line').value = line ?? '';
+  find('as-json').value = '"filter": ' + JSON.stringify(line ?? '');
+}
+
+// Over plain HTTP from another machine a page may only select the text.
+function copy(field) {
+  field.select();
+  navigator.clipboard?.writeText(field.value).then(() => say('copied'), () => {});
+}
+
+find('examples').append(...Object.entries(EXAMPLES).map(([name, line]) =>
+  make('option', { value: line, textContent: name, title: line })));
+find('examples').onchange = event => { find('line').value = event.target.value; };
+find('change').onsubmit = event => {
+  event.preventDefault();
+  command('filter', { value: find('line').value }, 'another filter', 'PUT');
+};
+find('copy-line').onclick = () => copy(find('as-line'));
+find('copy-json').onclick = () => copy(find('as-json'));
 
 // Shows the camera large: its video where it is encoded and the browser plays it, else its pictures.
 function showPicture() {
