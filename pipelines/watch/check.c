@@ -197,7 +197,7 @@ check_may_set (const Place *place, GstElement *filter)
 
 /* Adds what is allowed but can hardly be meant. */
 static void
-add_notes (const Place *place, GstElement *filter, GString *notes)
+add_notes (const Place *place, GstElement *filter, gboolean page_is_on, GString *notes)
 {
   const RecordSettings *record = &place->settings->record;
   GString *wrong = place->reader->wrong;
@@ -217,6 +217,9 @@ add_notes (const Place *place, GstElement *filter, GString *notes)
   if (place->settings->audio && record->folder && record->format == 1)
     fault (place, FALSE, "audio", 0,
         "note: a file of MP4 has sound only if the camera sends AAC; MKV takes G.711 as well");
+  if (place->settings->original && page_is_on)
+    fault (place, FALSE, "page", 0, "note: the page may show unfiltered pictures of %s (\"original\")",
+        place->settings->name);
   place->reader->wrong = wrong;
 }
 
@@ -299,7 +302,7 @@ check_config (Reader *reader, JsonObject *top, const Config *config, gpointer no
     check_recording (&place);
     if (filter)
       check_may_set (&place, filter);
-    add_notes (&place, filter, notes);
+    add_notes (&place, filter, config->page.on, notes);
     if (has_secrets && filter)
       check_pipeline (&place, cameras);
   }

@@ -190,7 +190,7 @@ answer_picture (const Call *call)
   } else {
     request = request_new (call->message);
     request_pause (request);
-    snapshot_show (camera_pictures (camera), width != NULL, on_picture, request);
+    snapshot_show (camera_pictures (camera), width ? SNAPSHOT_SCALED : SNAPSHOT_LARGE, on_picture, request);
   }
 }
 

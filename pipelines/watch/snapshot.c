@@ -19,9 +19,10 @@
 #define WITHIN 5000 /* ms for a frame to come, and as many for it to be written */
 #define CONVERTS_WITHIN (5 * GST_SECOND)
 #define WAITING "cf-watch-snapshot" /* set on a pad while a snapshot for a file waits for a frame */
-/* Set on a pad while a picture in memory is being made. */
-#define SHOWN "cf-watch-picture"
-#define SHOWN_SMALL "cf-watch-small-picture"
+/* Set on a pad while a picture in memory of this kind is being made. */
+static const char *const keys[] = { [SNAPSHOT_LARGE] = "cf-watch-picture",
+  [SNAPSHOT_SCALED] = "cf-watch-small-picture",
+  [SNAPSHOT_PAIR] = "cf-watch-pair" };
 
 typedef struct {
   SnapshotPicture done;
@@ -36,13 +37,19 @@ typedef struct {
   SnapshotAnswer answer; /* NULL: it was answered */
   gpointer from;
   GArray *askers, *later; /* of Asker; in memory; `later`: they came after the frame, and get another one */
-  guint width_wanted;     /* in memory; 0: that of the frame */
-  GBytes *picture;        /* in memory; NULL: `error` */
+  SnapshotKind kind;
+  GBytes *picture; /* in memory; NULL: `error` */
   GstPad *pad;
   gulong probe;
   guint timer;
   gboolean late;     /* a frame has come, but WITHIN has passed */
   _Atomic int taken; /* a frame has come, or none is wanted any more */
+
+  /* A pair. One frame before the filter is kept until it comes out, or a later one does: then it was dropped. */
+  GstPad *input; /* NULL: it is none */
+  gulong input_probe;
+  GMutex lock; /* of `before` */
+  GstSample *before;
 
   /* Of the thread that has the frame. */
   GstSample *sample;
@@ -58,6 +65,9 @@ snapshot_unref (gpointer data)
   if (!g_atomic_ref_count_dec (&snapshot->count))
     return;
   gst_object_unref (snapshot->pad);
+  gst_clear_object (&snapshot->input);
+  g_clear_pointer (&snapshot->before, gst_sample_unref);
+  g_mutex_clear (&snapshot->lock);
   g_clear_pointer (&snapshot->askers, g_array_unref);
   g_clear_pointer (&snapshot->later, g_array_unref);
   g_clear_pointer (&snapshot->picture, g_bytes_unref);
@@ -147,10 +157,9 @@ prepare (const Snapshot *snapshot, GstSample *frame, GError **error)
   const double shape = (double) snapshot->height * snapshot->par_d / ((double) snapshot->width * snapshot->par_n);
   GstSample *prepared;
 
-  if (snapshot->width_wanted && snapshot->width_wanted < (guint) snapshot->width)
-    gst_caps_set_simple (caps, "width", G_TYPE_INT, snapshot->width_wanted, "height", G_TYPE_INT,
-        (int) CLAMP (snapshot->width_wanted * shape + 0.5, 1, 16384), "pixel-aspect-ratio", GST_TYPE_FRACTION, 1, 1,
-        NULL);
+  if (snapshot->kind == SNAPSHOT_SCALED && snapshot->width > SNAPSHOT_SMALL)
+    gst_caps_set_simple (caps, "width", G_TYPE_INT, SNAPSHOT_SMALL, "height", G_TYPE_INT,
+        (int) CLAMP (SNAPSHOT_SMALL * shape + 0.5, 1, 16384), "pixel-aspect-ratio", GST_TYPE_FRACTION, 1, 1, NULL);
   prepared = gst_video_convert_sample (frame, caps, CONVERTS_WITHIN, error);
   gst_sample_unref (frame);
   return prepared;
@@ -158,14 +167,15 @@ prepare (const Snapshot *snapshot, GstSample *frame, GError **error)
 
 static gboolean report_picture (gpointer data);
 
-static void
-write_in_thread (gpointer data)
+/* Returns the frame, which it takes, as JPEG or PNG; NULL with an error. The filter's pool gets its buffer back. */
+static GBytes *
+encode (Snapshot *snapshot, GstSample *sample)
 {
-  Snapshot *snapshot = data;
   const gboolean png = snapshot->file && g_str_has_suffix (snapshot->file, ".png");
   g_autoptr (GstCaps) caps = gst_caps_new_empty_simple (png ? "image/png" : "image/jpeg");
   g_autoptr (GError) error = NULL;
-  GstSample *frame = in_system_memory (snapshot->sample), *picture = NULL;
+  GstSample *frame = in_system_memory (sample), *picture = NULL;
+  GBytes *bytes = NULL;
   GstMapInfo map;
 
   if (!png)
@@ -177,18 +187,81 @@ write_in_thread (gpointer data)
   else if (!gst_buffer_map (gst_sample_get_buffer (picture), &map, GST_MAP_READ))
     snapshot->error = g_strdup ("the picture cannot be read");
   else {
-    if (snapshot->file)
-      snapshot->error = write_file (snapshot->file, snapshot->overwrite, map.data, map.size);
-    else
-      snapshot->picture = g_bytes_new (map.data, map.size);
+    bytes = g_bytes_new (map.data, map.size);
     gst_buffer_unmap (gst_sample_get_buffer (picture), &map);
   }
   if (picture)
     gst_sample_unref (picture);
   if (frame)
     gst_sample_unref (frame);
-  gst_sample_unref (snapshot->sample); /* the pool of the filter gets its buffer back */
+  gst_sample_unref (sample);
+  return bytes;
+}
+
+/* Returns the pair's bytes; NULL with an error. */
+static GBytes *
+encode_pair (Snapshot *snapshot)
+{
+  g_autoptr (GBytes) before = encode (snapshot, g_steal_pointer (&snapshot->before)), after = NULL;
+  GByteArray *pair;
+  guint32 length;
+
+  if (before)
+    after = encode (snapshot, snapshot->sample);
+  else
+    gst_sample_unref (snapshot->sample);
+  if (!after)
+    return NULL;
+  pair = g_byte_array_new ();
+  length = GUINT32_TO_BE ((guint32) g_bytes_get_size (before));
+  g_byte_array_append (pair, (const guint8 *) &length, sizeof length);
+  g_byte_array_append (pair, g_bytes_get_data (before, NULL), (guint) g_bytes_get_size (before));
+  g_byte_array_append (pair, g_bytes_get_data (after, NULL), (guint) g_bytes_get_size (after));
+  return g_byte_array_free_to_bytes (pair);
+}
+
+static void
+write_in_thread (gpointer data)
+{
+  Snapshot *snapshot = data;
+
+  snapshot->picture = snapshot->before ? encode_pair (snapshot) : encode (snapshot, snapshot->sample);
+  if (snapshot->file && snapshot->picture)
+    snapshot->error = write_file (snapshot->file, snapshot->overwrite, g_bytes_get_data (snapshot->picture, NULL),
+        g_bytes_get_size (snapshot->picture));
   in_main (snapshot->file ? report : report_picture, snapshot);
+}
+
+/* Keeps a frame that enters the filter, unless one is kept already. Called from a streaming thread. */
+static GstPadProbeReturn
+on_input (GstPad *pad, GstPadProbeInfo *info, gpointer data)
+{
+  GstBuffer *buffer = GST_PAD_PROBE_INFO_BUFFER (info);
+  Snapshot *snapshot = data;
+
+  g_mutex_lock (&snapshot->lock);
+  if (!snapshot->before && !atomic_load (&snapshot->taken) && GST_BUFFER_PTS_IS_VALID (buffer)) {
+    g_autoptr (GstCaps) caps = gst_pad_get_current_caps (pad);
+
+    snapshot->before = gst_sample_new (buffer, caps, NULL, NULL);
+  }
+  g_mutex_unlock (&snapshot->lock);
+  return GST_PAD_PROBE_OK;
+}
+
+/* Returns whether the frame that leaves the filter is the one that was kept. Lets that go if a later one comes out. */
+static gboolean
+is_kept (Snapshot *snapshot, const GstBuffer *buffer)
+{
+  GstClockTime kept = GST_CLOCK_TIME_NONE;
+
+  g_mutex_lock (&snapshot->lock);
+  if (snapshot->before)
+    kept = GST_BUFFER_PTS (gst_sample_get_buffer (snapshot->before));
+  if (snapshot->before && GST_BUFFER_PTS_IS_VALID (buffer) && GST_BUFFER_PTS (buffer) > kept)
+    g_clear_pointer (&snapshot->before, gst_sample_unref);
+  g_mutex_unlock (&snapshot->lock);
+  return kept != GST_CLOCK_TIME_NONE && GST_BUFFER_PTS (buffer) == kept;
 }
 
 /* Takes the frame. Called from a streaming thread. */
@@ -199,6 +272,8 @@ on_frame (GstPad *pad, GstPadProbeInfo *info, gpointer data)
   g_autoptr (GstCaps) caps = NULL;
   GstVideoInfo video;
 
+  if (snapshot->input && !is_kept (snapshot, GST_PAD_PROBE_INFO_BUFFER (info)))
+    return GST_PAD_PROBE_OK;
   if (atomic_exchange (&snapshot->taken, 1))
     return GST_PAD_PROBE_REMOVE;
   if (snapshot->file)
@@ -243,6 +318,7 @@ on_late (gpointer data)
 static void
 begin (Snapshot *snapshot, GstPad *pad, GSourceFunc late)
 {
+  g_mutex_init (&snapshot->lock);
   g_atomic_ref_count_init (&snapshot->count);
   g_atomic_ref_count_inc (&snapshot->count);
   snapshot->timer = g_timeout_add (WITHIN, late, snapshot);
@@ -272,7 +348,7 @@ snapshot_take (GstElement *filter, const char *camera, const char *file, gboolea
 
 /* ---- in memory ----------------------------------------------------------- */
 
-static void show (GstPad *pad, gboolean small, GArray *askers);
+static void show (GstElement *filter, SnapshotKind kind, GArray *askers);
 
 static void
 answer_all (GArray *askers, GBytes *picture, const char *wrong)
@@ -290,13 +366,17 @@ static gboolean
 report_picture (gpointer data)
 {
   Snapshot *snapshot = data;
-  const gboolean small = snapshot->width_wanted > 0;
 
   g_clear_handle_id (&snapshot->timer, g_source_remove);
-  g_object_set_data (G_OBJECT (snapshot->pad), small ? SHOWN_SMALL : SHOWN, NULL);
+  if (snapshot->input)
+    gst_pad_remove_probe (snapshot->input, snapshot->input_probe);
+  g_object_set_data (G_OBJECT (snapshot->pad), keys[snapshot->kind], NULL);
   answer_all (snapshot->askers, snapshot->picture, snapshot->error);
-  if (snapshot->later->len)
-    show (snapshot->pad, small, g_steal_pointer (&snapshot->later));
+  if (snapshot->later->len) {
+    g_autoptr (GstElement) filter = gst_pad_get_parent_element (snapshot->pad);
+
+    show (filter, snapshot->kind, g_steal_pointer (&snapshot->later));
+  }
   snapshot_unref (snapshot);
   return G_SOURCE_REMOVE;
 }
@@ -318,14 +398,16 @@ on_no_frame (gpointer data)
   Snapshot *snapshot = data;
 
   snapshot->timer = 0;
-  give_up (snapshot, "no frame came in time");
+  give_up (snapshot,
+      snapshot->input ? "the filter gives its frames other times, or drops them: there is none to compare"
+                      : "no frame came in time");
   return G_SOURCE_REMOVE;
 }
 
 void
 snapshot_stop (GstElement *filter)
 {
-  static const char *const keys[] = { SHOWN, SHOWN_SMALL }, gone[] = "the camera is not up any more";
+  static const char gone[] = "the camera is not up any more";
   g_autoptr (GstPad) pad = gst_element_get_static_pad (filter, "src");
 
   for (guint i = 0; i < G_N_ELEMENTS (keys); i++) {
@@ -340,22 +422,30 @@ snapshot_stop (GstElement *filter)
 
 /* Begins to make a picture for those that ask, an array that it takes. */
 static void
-show (GstPad *pad, gboolean small, GArray *askers)
+show (GstElement *filter, SnapshotKind kind, GArray *askers)
 {
+  g_autoptr (GstPad) pad = gst_element_get_static_pad (filter, "src");
   Snapshot *snapshot = g_new0 (Snapshot, 1);
 
   snapshot->askers = askers;
   snapshot->later = g_array_new (FALSE, FALSE, sizeof (Asker));
-  snapshot->width_wanted = small ? SNAPSHOT_SMALL : 0;
-  g_object_set_data (G_OBJECT (pad), small ? SHOWN_SMALL : SHOWN, snapshot);
+  snapshot->kind = kind;
+  g_object_set_data (G_OBJECT (pad), keys[kind], snapshot);
+  if (kind == SNAPSHOT_PAIR)
+    snapshot->input = gst_element_get_static_pad (filter, "sink");
   begin (snapshot, pad, on_no_frame);
+  if (!snapshot->input)
+    return;
+  g_atomic_ref_count_inc (&snapshot->count);
+  snapshot->input_probe = gst_pad_add_probe (snapshot->input, GST_PAD_PROBE_TYPE_BUFFER, on_input, snapshot,
+      snapshot_unref);
 }
 
 void
-snapshot_show (GstElement *filter, gboolean small, SnapshotPicture done, gpointer from)
+snapshot_show (GstElement *filter, SnapshotKind kind, SnapshotPicture done, gpointer from)
 {
   g_autoptr (GstPad) pad = gst_element_get_static_pad (filter, "src");
-  Snapshot *other = g_object_get_data (G_OBJECT (pad), small ? SHOWN_SMALL : SHOWN);
+  Snapshot *other = g_object_get_data (G_OBJECT (pad), keys[kind]);
   const Asker asker = { done, from };
 
   if (other) {
@@ -364,6 +454,6 @@ snapshot_show (GstElement *filter, gboolean small, SnapshotPicture done, gpointe
     GArray *askers = g_array_new (FALSE, FALSE, sizeof (Asker));
 
     g_array_append_val (askers, asker);
-    show (pad, small, askers);
+    show (filter, kind, askers);
   }
 }

@@ -18,12 +18,19 @@ JsonObject *snapshot_take (GstElement *filter, const char *camera, const char *f
 /* Takes the picture, a JPEG, or NULL with what is wrong, once. Called in the main thread. */
 typedef void (*SnapshotPicture) (gpointer from, GBytes *picture, const char *wrong);
 
+typedef enum {
+  SNAPSHOT_LARGE,
+  SNAPSHOT_SCALED, /* SNAPSHOT_SMALL wide */
+  SNAPSHOT_PAIR,   /* the same frame before and after the filter: 4 bytes with the length of the first JPEG, most
+                    * significant first, and the two JPEGs */
+} SnapshotKind;
+
 #define SNAPSHOT_SMALL 320 /* the width of a small picture, unless the frame is narrower */
 
 /* Makes the next frame that leaves the filter a JPEG in memory. Whoever asks before that frame has come gets the same
- * picture, so that a camera has one large and one small picture under way at most, whatever number asks. `done` is
- * called later, within 15 s or so. Main thread. */
-void snapshot_show (GstElement *filter, gboolean small, SnapshotPicture done, gpointer from);
+ * picture, so that a camera has one picture of each kind under way at most, whatever number asks. `done` is called
+ * later, within 15 s or so. Main thread. */
+void snapshot_show (GstElement *filter, SnapshotKind kind, SnapshotPicture done, gpointer from);
 /* Tells those that ask for a picture in memory that the filter is being stopped, so that they need not wait. */
 void snapshot_stop (GstElement *filter);
 

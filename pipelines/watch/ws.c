@@ -5,11 +5,12 @@
  *
  *   {"watch":"door","channel":1,"as":"mp4"}                        the hub's frames, encoded once for all
  *   {"watch":"door","channel":2,"as":"jpeg","width":320,"rate":2}  pictures, the next one only after "ack"
+ *   {"watch":"door","channel":3,"as":"both"}                       the same, of a frame before and after the filter
  *   {"ack":1,"bytes":81230}                                        it has got so many bytes of the channel in all
  *   {"stop":1}
  *
  * The messages of a channel are binary: a byte with the kind, a byte with the channel, and the picture. docs/watch.md
- * has all of them. Only what has left the filter comes here. */
+ * has all of them. Only what has left the filter comes here, but for "both" of a camera that has "original". */
 #include "ws.h"
 
 #ifdef HAVE_SOUP
@@ -32,7 +33,7 @@
 #define PICTURES 4 /* a camera has one picture of each size made in so many ticks, for all who wait for one */
 #define MAX_RATE (A_SECOND / PICTURES)
 
-typedef enum { KIND_BEGIN, KIND_FRAME, KIND_JPEG } Kind;
+typedef enum { KIND_BEGIN, KIND_FRAME, KIND_JPEG, KIND_PAIR } Kind;
 
 typedef struct {
   WebSocket *socket;
@@ -42,12 +43,14 @@ typedef struct {
 } Viewer;
 
 typedef struct {
-  guint count; /* the viewer, and a picture that is under way */
+  guint count;    /* the viewer, and a picture that is under way */
+  Viewer *viewer; /* while it is not `stopped` */
   gboolean stopped;
   WebSocket *socket;
   guint8 number;
   char *camera;
-  gboolean video, small;       /* video: mp4 */
+  gboolean video;              /* mp4 */
+  SnapshotKind kind;           /* else */
   _Atomic gsize sent, arrived; /* bytes of messages */
 
   /* Video: a taker of the hub while `hub` is there. The hub's lock guards what follows, up to `dts`. */
@@ -220,18 +223,28 @@ join_hub (Watch *watch, Channel *channel)
 
 /* ---- pictures ------------------------------------------------------------- */
 
-/* A SnapshotPicture. */
+/* Returns whether the channel may have such pictures; asked again for each: the file may have changed. */
+static gboolean
+is_allowed (const Channel *channel, const Camera *camera)
+{
+  return channel->kind != SNAPSHOT_PAIR ||
+      (camera && camera->settings->original && login_role (channel->viewer->login) >= ROLE_OPERATOR);
+}
+
+/* A SnapshotPicture. Why there is no picture the state says, but not why there is no pair. */
 static void
 on_picture (gpointer from, GBytes *picture, const char *wrong)
 {
   Channel *channel = from;
   GstByteWriter head;
 
-  (void) wrong; /* the state says why there is none */
   channel->asked = FALSE;
-  if (picture && !channel->stopped) {
-    put_head (&head, KIND_JPEG, channel);
+  if (picture && !channel->stopped && is_allowed (channel, watch_find (channel->viewer->watch, channel->camera))) {
+    put_head (&head, channel->kind == SNAPSHOT_PAIR ? KIND_PAIR : KIND_JPEG, channel);
     send (channel, &head, g_bytes_ref (picture));
+  } else if (wrong && !channel->stopped && channel->kind == SNAPSHOT_PAIR) {
+    send_text (channel->socket,
+        json_line (object_of ("error", text_node (wrong), "channel", int_node (channel->number), NULL)));
   }
   channel_unref (channel);
 }
@@ -248,12 +261,12 @@ ask (Watch *watch, Channel *channel)
       websocket_waiting (channel->socket) > MAX_UNREAD) /* it may say that it has what its machine has not taken */
     return;
   camera = watch_find (watch, channel->camera);
-  if (!camera || camera->state != CAMERA_UP)
+  if (!camera || camera->state != CAMERA_UP || !is_allowed (channel, camera))
     return;
   channel->asked = TRUE;
   channel->next = ticks + channel->every;
   channel->count++;
-  snapshot_show (camera_pictures (camera), channel->small, on_picture, channel);
+  snapshot_show (camera_pictures (camera), channel->kind, on_picture, channel);
 }
 
 /* ---- states --------------------------------------------------------------- */
@@ -266,7 +279,8 @@ describe (Camera *camera)
   JsonObject *state = object_of ("state", word_node (camera_state_name (camera->state)), "reason",
       camera->reason ? text_node (camera->reason) : NULL, "fps", int_node ((gint64) (camera->fps + 0.5)), "recorded",
       bool_node (json_object_get_boolean_member (record, "on")), "record",
-      json_node_copy (json_object_get_member (record, "mode")), "video", bool_node (camera_encodes (camera)), NULL);
+      json_node_copy (json_object_get_member (record, "mode")), "video", bool_node (camera_encodes (camera)),
+      "original", bool_node (camera->settings->original), NULL);
 
   json_object_unref (record);
   return json_line (state);
@@ -418,14 +432,14 @@ typedef struct {
   guint64 bytes;
 } Ask;
 
-enum { AS_MP4, AS_JPEG };
+enum { AS_MP4, AS_JPEG, AS_BOTH };
 
 #define OF(member) G_STRUCT_OFFSET (Ask, member)
 
 static const Field fields[] = {
   { "watch", FIELD_TEXT, OF (watch) },
   { "channel", FIELD_UINT, OF (channel), 1, 255 },
-  { "as", FIELD_CHOICE, OF (as), .choices = "mp4|jpeg" },
+  { "as", FIELD_CHOICE, OF (as), .choices = "mp4|jpeg|both" },
   { "width", FIELD_UINT, OF (width), SNAPSHOT_SMALL, SNAPSHOT_SMALL },
   { "rate", FIELD_UINT, OF (rate), 1, MAX_RATE },
   { "ack", FIELD_UINT, OF (ack), 1, 255 },
@@ -440,7 +454,7 @@ count_large (const Viewer *viewer)
   guint n = 0;
 
   for (guint i = 0; i < viewer->channels->len; i++)
-    n += !((Channel *) viewer->channels->pdata[i])->small;
+    n += ((Channel *) viewer->channels->pdata[i])->kind != SNAPSHOT_SCALED;
   return n;
 }
 
@@ -448,7 +462,7 @@ static void
 watch_camera (Viewer *viewer, const Ask *asked, GString *wrong)
 {
   Camera *camera = watch_find (viewer->watch, asked->watch);
-  const gboolean video = asked->as == AS_MP4, small = !video && asked->width > 0;
+  const gboolean video = asked->as == AS_MP4, both = asked->as == AS_BOTH, small = !video && !both && asked->width > 0;
   Channel *channel;
 
   if (!camera)
@@ -460,15 +474,21 @@ watch_camera (Viewer *viewer, const Ask *asked, GString *wrong)
         MAX_LARGE);
   else if (video && !camera_encodes (camera))
     g_string_append (wrong, "the camera is not encoded: it has neither \"live\" nor \"record\"");
+  else if (both && login_role (viewer->login) < ROLE_OPERATOR)
+    g_string_append (wrong, "pictures before the filter need the role operator");
+  else if (both && !camera->settings->original)
+    g_string_append (wrong,
+        "the file shows no picture of this camera before the filter: \"page\": { \"original\": true }");
   if (wrong->len)
     return;
   channel = g_new0 (Channel, 1);
   channel->count = 1;
+  channel->viewer = viewer;
   channel->socket = websocket_ref (viewer->socket);
   channel->number = (guint8) asked->channel;
   channel->camera = g_strdup (asked->watch);
   channel->video = video;
-  channel->small = small;
+  channel->kind = both ? SNAPSHOT_PAIR : small ? SNAPSHOT_SCALED : SNAPSHOT_LARGE;
   channel->every = A_SECOND / (asked->rate ? asked->rate : MAX_RATE);
   g_ptr_array_add (viewer->channels, channel); /* the next tick begins */
 }

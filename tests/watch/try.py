@@ -169,6 +169,42 @@ def lines(folder):
         page.end()
 
 
+def compare(web):
+    """Before and after of the same frame, on both sides of a slider that keys move as well."""
+    color = """
+        const [side, x] = arguments, image = document.getElementById(side), canvas = document.createElement('canvas');
+        if (document.getElementById('pair').classList.contains('away') || !image.naturalWidth)
+          return -1;
+        const context = canvas.getContext('2d');
+        context.drawImage(image, image.naturalWidth * x, image.naturalHeight / 2, 1, 1, 0, 0, 1, 1);
+        return context.getImageData(0, 0, 1, 1).data[0];"""
+    edge = """
+        const box = document.getElementById('pair').getBoundingClientRect();
+        const line = document.getElementById('edge').getBoundingClientRect();
+        return [Math.round(100 * (line.left + 1 - box.left) / box.width),
+          getComputedStyle(document.getElementById('before')).clipPath];"""
+    web.run('const c = document.getElementById("line"); c.value = "cudaconvolve preset=fill fill-color=0xff000000";'
+            'document.querySelector("#change button").click()')
+    web.until('the filter', lambda: web.run('return controls.has("0/fill-color")'))
+    web.run('document.getElementById("compare").click()')
+    web.until('both sides', lambda: web.run(color, 'before', 0.5) > 200 and 0 <= web.run(color, 'after', 0.5) < 60)
+    expect(web.run(edge) == [50, 'inset(0px 50% 0px 0px)'], web.run(edge))
+    left, top, width, height = web.run('const box = document.getElementById("split").getBoundingClientRect();'
+                                       'return [box.left, box.top, box.width, box.height]')
+    web.drag((left + width / 2, top + height / 2), (left + width * 0.7, top + height / 2),
+             (left + width * 0.8, top + height / 2))
+    place = web.run(edge)
+    expect(75 < place[0] < 85 and 'inset' in place[1] and place[1] != 'inset(0px 50% 0px 0px)', place)
+    web.run('document.getElementById("split").focus()')
+    web.keys('\ue012', '\ue012', '\ue013')  # left, left, up
+    expect(web.run(edge)[0] == place[0] - 1, (place, web.run(edge)))
+    web.run('document.getElementById("compare").click()')
+    web.until('no pair any more', lambda: web.run('return document.getElementById("pair").hidden'))
+    web.run('const c = document.getElementById("line"); c.value = "cudamedian kernel-size=9";'
+            'document.querySelector("#change button").click()')
+    web.until('the filter', lambda: web.run('return controls.has("0/percentile")'))
+
+
 def browser(folder):
     """In Chromium, the printed link leads to the source: another line, an example, a property, and what there is to
     copy then; a line that is wrong changes nothing."""
@@ -194,6 +230,7 @@ def browser(folder):
         web.run('const c = controls.get("0/kernel-size"); c.input.value = 9; c.input.onchange()')
         web.until('what is set', lambda: web.run(value, 'as-line') == 'cudamedian kernel-size=9')
         expect(json.loads('{' + web.run(value, 'as-json') + '}') == {'filter': 'cudamedian kernel-size=9'}, 'as JSON')
+        compare(web)
         expect((said := web.console()) == [], f'the console: {said}')
         web.run(line, 'cudamedia')
         web.until('what is wrong', lambda: 'no element' in web.run(

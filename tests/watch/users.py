@@ -632,12 +632,13 @@ def tls(folder):
 
 
 def live(folder):
-    """Over TLS, a WebSocket is for those who have logged in, and ends with the login; what was commanded is for admins;
-    one that reads nothing, whose login ends, keeps nobody waiting."""
+    """Over TLS, a WebSocket is for those who have logged in, and ends with the login; what was commanded is for admins,
+    and frames before the filter are for operators; one that reads nothing, whose login ends, keeps nobody waiting."""
     certify(folder)
     users = three(folder)
     large = {'source': 'test:snow', 'width': 1280, 'height': 720, 'rate': 10, 'live': True}
-    with Site(folder, {**door(live=True), 'large': large}, {'tls': {'certificate': 'c.pem', 'key': 'k.pem'}}) as site:
+    shown = door(live=True, page={'original': True})
+    with Site(folder, {**shown, 'large': large}, {'tls': {'certificate': 'c.pem', 'key': 'k.pem'}}) as site:
         for name in ('door', 'large'):
             site.wait('started', name, after=site.ready)
         visitors = {name: Visitor(site) for name in ROLES}
@@ -653,6 +654,11 @@ def live(folder):
         for name, visitor in visitors.items():
             visitor.login(name)
             sockets[name] = join(visitor)
+            sockets[name].send({'watch': 'door', 'channel': 9, 'as': 'both'})
+            got = sockets[name].until(lambda m: isinstance(m, bytes) or 'error' in m)
+            expect(got[:2] == b'\x03\x09' if name != 'vera' else 'role operator' in got['error'], (name, got[:99]
+                   if isinstance(got, bytes) else got))
+            sockets[name].send({'stop': 9})
             for kind in ('mp4', 'jpeg'):
                 sockets[name].send({'watch': 'door', 'channel': 1 + (kind == 'jpeg'), 'as': kind})
             for head in b'\x01\x01', b'\x02\x02\xff\xd8':

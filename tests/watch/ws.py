@@ -22,10 +22,11 @@ from page import HIDE, PICTURES, Page, door, gray, middle
 from webdriver import Browser
 from websocket import BINARY, CLOSE, PING, TEXT, Refused, WebSocket
 
-BEGIN, FRAME, JPEG = range(3)
+BEGIN, FRAME, JPEG, PAIR = range(4)
 MP4 = {'watch': 'door', 'channel': 1, 'as': 'mp4'}
 TILE = {'watch': 'door', 'channel': 2, 'as': 'jpeg', 'width': 320}
 LARGE = {'watch': 'door', 'channel': 3, 'as': 'jpeg'}
+BOTH = {'watch': 'door', 'channel': 4, 'as': 'both'}
 
 
 def connect(page, buffer=None, **headers):
@@ -294,6 +295,99 @@ def hidden(folder):
         expect_covered(gray(eye.pictures[channel], inside), width, height, 'jpeg')
 
 
+def take_pairs(client, n):
+    """Yields so many pairs, and acknowledges them."""
+    got = 0
+    for _ in range(n):
+        message = client.until(lambda m: isinstance(m, bytes) or 'error' in m)
+        expect(isinstance(message, bytes), message)
+        expect(message[0] == PAIR and message[1] == 4, message[:2])
+        got += len(message)
+        client.send({'ack': 4, 'bytes': got})
+        length = int.from_bytes(message[2:6], 'big')
+        yield message[6:6 + length], message[6 + length:]
+
+
+def compared(line, source='test:snow', **page):
+    return {'door': {'source': source, 'width': 160, 'height': 120, 'rate': 50, 'filter': line, 'live': True,
+                     'page': page}}
+
+
+def pairs(folder):
+    """Before and after the filter: the same frame, also where frames leave late, are dropped, or change their size; and
+    no tee stands before any filter."""
+    same = ('identity', 'queue min-threshold-buffers=5 max-size-buffers=9', 'identity drop-probability=0.5',
+            'cudaconvolve enabled=false frames-in-flight=4',
+            'cudamedian kernel-size=1 temporal-depth=9 temporal-center=true enabled=false')
+    links = {'GST_DEBUG': 'GST_PADS:4', 'GST_DEBUG_NO_COLOR': '1'}
+    with Page(compared('identity', original=True), folder, links) as page:
+        page.wait('started', 'door')
+        for line in same:
+            page.api('PUT', 'cameras/door/filter', line)
+            page.wait('back', 'door')
+            with connect(page) as client:
+                expect(client.read()['cameras']['door']['original'] is True, 'the page is not told')
+                client.send(BOTH)
+                both = list(take_pairs(client, 4))
+                expect(all(before == after and before[:2] == b'\xff\xd8' for before, after in both),
+                       f'{line}: two frames')
+                expect(len(set(both)) == 4, f'{line}: a frame that is no new one')  # snow is never the same
+        page.api('PUT', 'cameras/door/filter', 'videocrop left=100')
+        page.wait('back', 'door')
+        with connect(page) as client:
+            client.send(BOTH)
+            (before, after), = take_pairs(client, 1)
+            expect(len(after) < 0.6 * len(before), 'the size')
+        page.api('PUT', 'cameras/door/filter', 'videorate rate=0.37')
+        page.wait('back', 'door')
+        with connect(page) as client:
+            client.send(BOTH)
+            said = client.until(lambda m: not isinstance(m, bytes) and 'error' in m)
+            expect('other times' in said['error'] and said['channel'] == 4, said)
+        page.end()
+        linked = [line for line in page.stderr().splitlines() if 'linked' in line and 'successful' in line]
+        tees = [line for line in linked if 'and tee' in line]  # behind the filter's bin, one a pipeline
+        expect(len(tees) >= 8 and all(' linked bin' in line and ':src and tee:sink' in line for line in tees), tees)
+
+
+def originals(folder):
+    """What hides still hides on its side, and the other one is the camera's own picture. Without `original` there is no
+    pair, also where the file takes it away while somebody looks; --check notes that it is there."""
+    with Page(compared(HIDE, 'test:white', original=True), folder) as page:
+        page.wait('started', 'door')
+        with connect(page) as client:
+            client.send(BOTH)
+            both = list(take_pairs(client, 5))
+            for i, dark in enumerate((False, True)):
+                inside = os.path.join(folder, f'side{i}')
+                os.mkdir(inside)
+                for frame in gray([pair[i] for pair in both], inside):
+                    middle_ones = [frame[y * 160 + x] for y in range(36, 84) for x in range(48, 112)]
+                    expect(max(middle_ones) < 60 if dark else min(middle_ones) > 200, (i, middle_ones[:9]))
+                    expect(frame[2 * 160 + 2] > 200, 'beside the mask')
+            # The file takes it away while somebody looks.
+            page.write({'cameras': compared(HIDE, 'test:white'), 'page': {'port': 0}})
+            page.ask('reload')
+            page.wait('back', 'door')
+            client.until(lambda m: not isinstance(m, bytes) and
+                         m.get('cameras', {}).get('door', {}).get('original') is False)
+            client.send({**LARGE, 'rate': 5})
+            for _ in range(3):
+                message = client.until(lambda m: isinstance(m, bytes))
+                expect(message[0] == JPEG, 'a pair that the file does not allow any more')
+                client.send({'ack': 3, 'bytes': 10**9})
+            client.send({'stop': 4})
+            client.send({**BOTH, 'channel': 5})
+            said = client.until(lambda m: not isinstance(m, bytes) and 'error' in m)
+            expect('"original"' in said['error'], said)
+        page.end()
+    for page_on, original in ((True, True), (True, False), (False, True)):
+        config = {'cameras': compared(HIDE, original=original), **({'page': {'port': 0}} if page_on else {'rtsp': {}})}
+        page.write(config)
+        status, _, text = run('--check', page.path)
+        expect(status == 0 and ('unfiltered pictures of door' in text) == (page_on and original), text)
+
+
 def snow(folder, **settings):
     """A camera whose frames are large."""
     return {'door': {'source': 'test:snow', 'width': 320, 'height': 240, 'rate': 25, 'live': True, **settings,
@@ -530,4 +624,4 @@ def browser(folder):
 
 
 if __name__ == '__main__':
-    sys.exit(main(checks, states, fragments, video, hidden, slow, enemies, rubbish, browser))
+    sys.exit(main(checks, states, fragments, video, hidden, pairs, originals, slow, enemies, rubbish, browser))

@@ -29,8 +29,9 @@ function toFractions(text, numbers) {
     return numbers;
   const size = controls.get(find('target').value.replace(/roi$/, 'roi-size'))?.property.value;
   const [width, height] = size ? size.split('x').map(Number)
-    : find('video').hidden ? [find('picture').naturalWidth || 1, find('picture').naturalHeight || 1]
-      : [find('video').videoWidth || 1, find('video').videoHeight || 1];
+    : !find('video').hidden ? [find('video').videoWidth || 1, find('video').videoHeight || 1]
+      : (({ naturalWidth, naturalHeight }) => [naturalWidth || 1, naturalHeight || 1])(
+        find(find('pair').hidden ? 'picture' : 'after'));
   return numbers.map((value, i) => value / (i % 2 ? height : width));
 }
 

@@ -6,7 +6,7 @@
 
 const AGAIN_MS = 1000;
 const SILENT_MS = 30000; // something comes every ten seconds
-const KIND = { begin: 0, frame: 1, jpeg: 2 };
+const KIND = { begin: 0, frame: 1, jpeg: 2, pair: 3 };
 
 // ---- the connection
 
@@ -118,6 +118,31 @@ function showPictures(image, camera, how, isUp) {
   return () => {
     end();
     image.classList.add('away');
+  };
+}
+
+// Shows the same frame before and after the filter in two images, both at once. `say ()` is called with why there is
+// none. Returns a function that ends it.
+function showPair(box, images, camera, isUp, sayWhy) {
+  const end = watch(camera, { as: 'both' }, async (kind, data, done) => {
+    if (kind.error)
+      sayWhy(kind.error);
+    if (kind !== KIND.pair)
+      return;
+    const length = new DataView(data.buffer, data.byteOffset).getUint32(0);
+    const parts = [data.subarray(4, 4 + length), data.subarray(4 + length)], old = images.map(image => image.src);
+    const next = parts.map(part => Object.assign(new Image(),
+      { src: URL.createObjectURL(new Blob([part], { type: 'image/jpeg' })) }));
+    await Promise.all(next.map(image => image.decode())).catch(() => {});
+    images.forEach((image, i) => { image.src = next[i].src; });
+    await Promise.all(images.map(image => image.decode())).catch(() => {});
+    old.forEach(address => URL.revokeObjectURL(address));
+    box.classList.toggle('away', !isUp());
+    done();
+  });
+  return () => {
+    end();
+    box.classList.add('away');
   };
 }
 

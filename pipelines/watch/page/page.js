@@ -93,9 +93,9 @@ function showStates() {
   find('state').textContent = states.has(current) ? describe(states.get(current)) : 'there is no such camera';
   find('record').options[0].textContent = states.get(current)?.record ?? '';
   if (!isUp(current))
-    for (const picture of [find('picture'), find('video')])
+    for (const picture of [find('picture'), find('video'), find('pair')])
       picture.classList.add('away');
-  if (shownAs !== (states.get(current)?.video ?? false))
+  if (shownAs !== howToShow())
     showPicture();
 }
 
@@ -108,9 +108,11 @@ window.addEventListener('cameras', ({ detail }) => {
   showStates();
 });
 
+window.addEventListener('role', showStates);
+
 window.addEventListener('connection', ({ detail: there }) => {
   states.clear(); // all of them come anew
-  for (const picture of document.querySelectorAll('img, video'))
+  for (const picture of document.querySelectorAll('#grid img, #picture, #video, #pair'))
     picture.classList.add('away');
   say(there ? '' : 'cf-watch does not answer', !there);
 });
@@ -134,7 +136,7 @@ window.addEventListener('report', ({ detail }) => {
 
 let current = ''; // the camera that is shown large; '': the grid is
 let endPicture = () => {};
-let shownAs = null; // as video, as pictures, or not yet
+let shownAs = null; // 'video', 'pictures' or 'pair'; null: not yet
 let unplayable = false; // this browser cannot play the camera's video
 let controls = new Map(); // 'INDEX/PROPERTY' -> { property, input, slider, note }
 
@@ -303,16 +305,35 @@ find('change').onsubmit = event => {
 find('copy-line').onclick = () => copy(find('as-line'));
 find('copy-json').onclick = () => copy(find('as-json'));
 
-// Shows the camera large: its video where it is encoded and the browser plays it, else its pictures.
-function showPicture() {
-  shownAs = states.get(current)?.video ?? false;
-  const asVideo = shownAs && !unplayable && Boolean(Source), camera = current;
-  endPicture();
-  find('video').hidden = !asVideo;
-  find('picture').hidden = asVideo;
-  endPicture = asVideo ? playVideo(find('video'), camera, () => isUp(camera), () => { unplayable = true; showPicture(); })
-    : showPictures(find('picture'), camera, {}, () => isUp(camera));
+// Returns how: the frame before and after the filter where that is wished for and allowed, video where the camera is
+// encoded and the browser plays it, else pictures.
+function howToShow() {
+  const state = states.get(current), allowed = (state?.original ?? false) && ['operator', 'admin'].includes(document.body.dataset.role);
+  find('compare-label').hidden = !allowed;
+  return allowed && find('compare').checked ? 'pair' : state?.video && !unplayable && Source ? 'video' : 'pictures';
 }
+
+// Shows the camera large.
+function showPicture() {
+  const camera = current, up = () => isUp(camera);
+  shownAs = howToShow();
+  endPicture();
+  find('video').hidden = shownAs !== 'video';
+  find('picture').hidden = shownAs !== 'pictures';
+  find('pair').hidden = find('split').hidden = shownAs !== 'pair';
+  if (shownAs === 'video')
+    endPicture = playVideo(find('video'), camera, up, () => { unplayable = true; showPicture(); });
+  else if (shownAs === 'pair')
+    endPicture = showPair(find('pair'), [find('before'), find('after')], camera, up, why => say(why, true));
+  else
+    endPicture = showPictures(find('picture'), camera, {}, up);
+}
+
+find('compare').onchange = showPicture;
+find('split').oninput = event => {
+  find('before').style.clipPath = `inset(0 ${100 - event.target.value}% 0 0)`;
+  find('edge').style.left = event.target.value + '%';
+};
 
 async function show() {
   endPicture();
@@ -332,6 +353,8 @@ async function show() {
   document.title = current ? `${current} - cf-watch` : 'cf-watch';
   if (!current)
     return;
+  find('before').alt = `Picture of ${current} before the filter`;
+  find('after').alt = 'The same picture after the filter';
   find('picture').alt = `Filtered picture of ${current}`;
   find('video').setAttribute('aria-label', `Filtered video of ${current}`);
   try {

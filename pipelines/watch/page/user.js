@@ -29,6 +29,7 @@
   const showUser = async () => {
     const { user, role } = await (await fetch('api/v1/me')).json();
     document.body.dataset.role = role;
+    window.dispatchEvent(new Event('role'));
     if (role === 'viewer')
       for (const part of document.querySelectorAll('.tools, #draw, #controls'))
         part.inert = true;
