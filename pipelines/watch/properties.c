@@ -173,7 +173,10 @@ add_values (GString *line, GObject *element)
     g_object_get_property (element, specs[i]->name, &value);
     if (g_param_value_defaults (specs[i], &value))
       continue;
-    text = G_VALUE_HOLDS_STRING (&value) ? g_value_dup_string (&value) : gst_value_serialize (&value);
+    if (G_VALUE_HOLDS_UINT (&value) && g_str_has_suffix (specs[i]->name, "color"))
+      text = g_strdup_printf ("0x%08x", g_value_get_uint (&value));
+    else
+      text = G_VALUE_HOLDS_STRING (&value) ? g_value_dup_string (&value) : gst_value_serialize (&value);
     if (text)
       add_value (line, specs[i]->name, text);
   }

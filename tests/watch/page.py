@@ -457,6 +457,51 @@ def slide(page, web):
               web.run('return controls.get("0/blocks").input.value'))
 
 
+def by_keyboard(page, web):
+    """From the grid to a property, with keys alone, and back."""
+    web.go(page.link)
+    web.until('the grid', lambda: middle(web, '[href="#yard"] img') > 200)
+    web.tab_to('[href="#door"]')
+    web.keys('\ue007')
+    web.until('the camera', lambda: web.run('return controls.size') > 30)
+    web.tab_to('#enable')
+    web.keys(' ')
+    page.wait('command', 'door', command='enable', arguments='on')
+    web.tab_to('#record')
+    web.tab_to('#target')
+    web.tab_to('#controls summary')
+    web.keys('\ue007')
+    web.tab_to('#controls details input[type=range]')
+    web.tab_to('[aria-label="amount"] + input')
+    web.keys(*'\ue010\ue003\ue003\ue003\ue0032.5\ue007')  # End, Backspace, what is typed, Enter
+    page.wait('command', 'door', command='set', arguments='0.amount 2.5')
+    web.tab_to('summary', 90)
+    web.tab_to('nav a')
+    web.keys('\ue007')
+    web.until('the grid again', lambda: not web.run('return document.getElementById("grid").hidden'))
+
+
+def on_phone(page, web, where):
+    """On a phone nothing is wider than the screen, and what is touched is large enough for a finger."""
+    web.phone()
+    web.go(page.link)
+    web.until('the grid', lambda: middle(web, '[href="#yard"] img') > 200)
+    wide = """
+        const list = (what, wrong) => [...document.querySelectorAll(what)].filter(node =>
+          node.checkVisibility() && wrong(node.getBoundingClientRect())).map(node => node.outerHTML.slice(0, 99));
+        return [innerWidth, document.documentElement.scrollWidth, list('body *', box => box.right > innerWidth + 1),
+          list('button, select, #controls input, #line, #split, summary', box => box.height < 24)];"""
+    expect(web.run(wide) == [412, 412, [], []], web.run(wide))
+    if where:
+        web.shot(os.path.join(where, 'phone-grid.png'))
+    web.run('document.querySelector("[href=\'#door\']").click()')
+    web.until('the camera', lambda: web.run('return controls.size') > 30 and middle(web, '#picture') >= 0)
+    web.run('for (const part of document.querySelectorAll("details")) part.open = true')
+    expect(web.run(wide) == [412, 412, [], []], web.run(wide))
+    if where:
+        web.shot(os.path.join(where, 'phone.png'))
+
+
 def browser(folder):
     """In Chromium: the grid, one camera large, its controls, areas by mouse and by keyboard; the console is empty."""
     white = {'source': 'test:white', 'width': 640, 'height': 480, 'rate': 10}
@@ -530,7 +575,9 @@ def browser(folder):
         web.until('the state', lambda: 'recorded' in web.run('return document.getElementById("state").textContent'))
         web.run('location.hash = ""')
         web.until('the grid again', lambda: not web.run('return document.getElementById("grid").hidden'))
-        expect(web.console() == [], 'the console')
+        by_keyboard(page, web)
+        on_phone(page, web, where)
+        expect((said := web.console()) == [], f'the console: {said}')
         expect(page.token not in page.text + page.stderr(), 'the token is shown')
         page.end()
         web.until('that nobody answers', lambda: 'does not answer' in web.run(note))

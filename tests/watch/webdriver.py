@@ -64,6 +64,21 @@ class Browser:
     def run(self, script, *arguments):
         return self.call('POST', self.session + '/execute/sync', {'script': script, 'args': arguments})
 
+    def phone(self, width=412, height=915):
+        """Shows the page as on a phone: windows themselves are 500 wide at least."""
+        self.call('POST', self.session + '/goog/cdp/execute', {
+            'cmd': 'Emulation.setDeviceMetricsOverride',
+            'params': {'width': width, 'height': height, 'deviceScaleFactor': 1, 'mobile': True}})
+
+    def tab_to(self, what, most=80):
+        """Goes on by the key Tab until an element has the focus, which has to be seen."""
+        for _ in range(most):
+            self.keys('\ue004')
+            if self.run('return document.activeElement.matches(arguments[0])', what):
+                expect(self.run('return getComputedStyle(document.activeElement).outlineStyle') == 'solid', what)
+                return
+        expect(False, f'Tab does not lead to {what}')
+
     def shot(self, path):
         with open(path, 'wb') as file:
             file.write(base64.b64decode(self.call('GET', self.session + '/screenshot')))
