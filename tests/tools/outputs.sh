@@ -268,7 +268,7 @@ if "${as[@]}" test -x "${demo[0]}" -a ! -w closed; then
     cameras record.json ', "record": { "folder": "closed/records" }' ''
     what='no permission'
     before=$(files)
-    run until_said recording-failed "${as[@]}" "${watch[@]}" record.json
+    run until_said recording-failed "${as[@]}" env XDG_STATE_HOME="$dir/none" "${watch[@]}" record.json
     [ $status = 0 ] && grep -q '"recording-failed","reason":".*/closed/records.*Permission denied' said
     result $? "cf-watch records where it cannot write"
     [ "$before" = "$(files)" ]

@@ -515,7 +515,8 @@ def browser(folder):
         web.until('the grid', lambda: middle(web, '[href="#yard"] img') > 200 and
                   0 <= middle(web, '[href="#door"] img') < 60)
         expect(web.run('return document.querySelectorAll("#grid a").length') == len(cameras), 'tiles')
-        expect('waiting' in web.run('return document.querySelector("[href=\'#away\']").textContent'), 'a state')
+        web.until('a state', lambda: 'waiting' in
+                  web.run('return document.querySelector("[href=\'#away\']").textContent'))
         expect(middle(web, '[href="#away"] img') == -1, 'a picture of a camera that is away')
         expect(middle(web, '[href="#cam39"] img') == -1, 'a picture that nobody sees is asked for')
         if where := os.environ.get('CF_WATCH_SHOTS'):
