@@ -46,6 +46,7 @@ struct Pipeline {
   Queue encode;
   _Atomic int encodes;  /* it is there */
   GstElement *encoding; /* all of it */
+  GString *no_encoder;  /* why there is none, for `own` */
   GstElement *encoder, *crop, *sink;
   gboolean on_gpu;
   gboolean unfit;  /* the encoder does not take this size; of the thread behind the filter */
@@ -252,9 +253,9 @@ attach (Pipeline *pipeline, GstElement *part)
       gst_element_sync_state_with_parent (part);
 }
 
-/* Adds the branch that encodes. Where that cannot be, says why in `note`: the camera goes on without. */
+/* Makes the branch that encodes. Where that cannot be, says why in `note`: the camera goes on without. */
 static void
-add_encoder (Pipeline *pipeline, const PipelinePlan *plan, GString *note)
+make_encoder (Pipeline *pipeline, const PipelinePlan *plan, GString *note)
 {
   GstAppSinkCallbacks callbacks = { .new_sample = on_sample, .eos = on_eos };
   const Codec *codec = &codecs[plan->settings->codec];
@@ -304,8 +305,13 @@ add_encoder (Pipeline *pipeline, const PipelinePlan *plan, GString *note)
   pad = gst_element_get_static_pad (parts[ENCODE], "sink");
   gst_element_add_pad (bin, gst_ghost_pad_new ("sink", pad));
   pipeline->encoding = gst_object_ref (bin);
-  atomic_store (&pipeline->encodes, 1);
-  if (!attach (pipeline, pipeline->encoding))
+}
+
+static void
+attach_encoder (Pipeline *pipeline, GString *note)
+{
+  atomic_store (&pipeline->encodes, pipeline->encoding != NULL);
+  if (pipeline->encoding && !attach (pipeline, pipeline->encoding))
     g_string_append (note, "the elements that encode cannot be linked");
 }
 
@@ -348,10 +354,12 @@ take_up (Pipeline *pipeline, GstCaps *caps)
 {
   g_autoptr (GString) note = g_string_new (NULL);
 
-  if (source_are_packets (caps))
+  if (source_are_packets (caps)) {
     packets_begin (pipeline->packets, pipeline->tee, codec_of (caps));
-  else
-    add_encoder (pipeline, &pipeline->plan, note);
+  } else {
+    g_string_append (note, pipeline->no_encoder->str);
+    attach_encoder (pipeline, note);
+  }
   if (note->len)
     post (pipeline, gst_structure_new (PIPELINE_NO_ENCODER, "reason", G_TYPE_STRING, note->str, NULL));
 }
@@ -458,8 +466,12 @@ build (Pipeline *pipeline, const PipelinePlan *plan, GString *wrong, GString *no
       on_output, pipeline);
   if (plan->encodes && pipeline->settings->audio)
     source_take_sound (pipeline->source, packets_take_sound, pipeline->packets);
-  if (plan->encodes && !pipeline->own)
-    add_encoder (pipeline, plan, note);
+  if (pipeline->own) { /* frames may come in place of packets, and would wait while it is made */
+    make_encoder (pipeline, plan, pipeline->no_encoder);
+  } else if (plan->encodes) {
+    make_encoder (pipeline, plan, note);
+    attach_encoder (pipeline, note);
+  }
   return source_link (pipeline->source, wrong);
 }
 
@@ -477,6 +489,7 @@ pipeline_new (const PipelinePlan *plan, GString *wrong, GString *note)
   pipeline->takers = g_array_new (FALSE, FALSE, sizeof (Taker));
   pipeline->settings = camera_settings_ref ((CameraSettings *) plan->settings);
   pipeline->plan = *plan;
+  pipeline->no_encoder = g_string_new (NULL);
   pipeline->bin = gst_pipeline_new (plan->settings->name);
   gst_object_ref_sink (pipeline->bin);
   pipeline->packets = packets_new (pipeline->bin, pipeline->settings, &calls, pipeline);
@@ -508,6 +521,7 @@ pipeline_unref (Pipeline *pipeline)
   g_clear_pointer (&pipeline->source, source_unref);
   gst_object_unref (pipeline->bin); /* its state is NULL */
   gst_clear_object (&pipeline->encoding);
+  g_string_free (pipeline->no_encoder, TRUE);
   packets_free (pipeline->packets);
   g_array_unref (pipeline->takers);
   camera_settings_unref (pipeline->settings);
