@@ -415,6 +415,8 @@ snapshot_stop (GstElement *filter)
 
     if (!snapshot)
       continue;
+    /* Also those whose picture is being made: the next settings may hide what it shows. */
+    answer_all (snapshot->askers, NULL, gone);
     answer_all (snapshot->later, NULL, gone);
     give_up (snapshot, gone);
   }

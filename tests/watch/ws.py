@@ -295,6 +295,28 @@ def hidden(folder):
         expect_covered(gray(eye.pictures[channel], inside), width, height, 'jpeg')
 
 
+def given(folder):
+    """A camera gets a filter by the command while a picture of it, a large one, is being made: once the page has heard
+    of the command, none of before comes."""
+    cameras = {'door': {'source': 'test:white', 'width': 5120, 'height': 2880, 'rate': 10}}
+    with Page(cameras, folder) as page, connect(page) as client:
+        page.wait('started', 'door')
+        client.send(LARGE)
+        size = len(client.until(lambda m: isinstance(m, bytes)))
+        client.send({'ack': 3, 'bytes': size})
+        begun = page.ask('status')['status']['cameras']['door']['frames']
+        page.until('the frame of the next picture', lambda s: s['cameras']['door']['frames'] > begun + 4)
+        page.ask('filter door ' + HIDE.replace('0.25,0.25,0.5,0.5', '0.0,0.0,1.0,1.0'))
+        came = []
+        client.until(lambda m: came.append(m) or not isinstance(m, bytes) and
+                     m.get('event', {}).get('command') == 'filter')
+        client.send({'ack': 3, 'bytes': size + sum(len(m) for m in came if isinstance(m, bytes))})
+        picture = client.until(lambda m: isinstance(m, bytes))
+        [shown] = gray([picture[2:]], folder)
+        expect(max(shown) < 60, f'{max(shown)} after the filter has come')
+        page.end()
+
+
 def take_pairs(client, n):
     """Yields so many pairs, and acknowledges them."""
     got = 0
@@ -624,4 +646,4 @@ def browser(folder):
 
 
 if __name__ == '__main__':
-    sys.exit(main(checks, states, fragments, video, hidden, pairs, originals, slow, enemies, rubbish, browser))
+    sys.exit(main(checks, states, fragments, video, hidden, given, pairs, originals, slow, enemies, rubbish, browser))
