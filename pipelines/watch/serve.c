@@ -288,6 +288,16 @@ close_all (gpointer data)
 }
 
 gboolean
+serve_check_users (GString *wrong)
+{
+  JsonObject *read = users_path ? secrets_read_users (users_path, wrong) : NULL;
+  const gboolean good = read || !users_path;
+
+  g_clear_pointer (&read, json_object_unref);
+  return good;
+}
+
+gboolean
 serve_read_users (GString *wrong)
 {
   JsonObject *read = users_path ? secrets_read_users (users_path, wrong) : NULL;

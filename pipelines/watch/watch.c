@@ -179,7 +179,9 @@ watch_reload (Watch *watch, GString *wrong)
 
   if (watch->config->trial)
     g_string_append (wrong, "there is no file to read: the camera is from the command line (--try)");
-  if (!config || !secrets_load (config->secrets, wrong) || !page_reload (wrong) || !serve_read_users (wrong)) {
+  /* The page takes its users up only if those of RTSP can be read as well. */
+  if (!config || !secrets_load (config->secrets, wrong) || !serve_check_users (wrong) || !page_reload (wrong) ||
+      !serve_read_users (wrong)) {
     g_clear_pointer (&config, config_free);
     return NULL;
   }

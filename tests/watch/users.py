@@ -365,6 +365,33 @@ def reload(folder):
         site.end()
 
 
+def reload_of_two(folder):
+    """A `reload` that the users of RTSP make fail does not take up those of the page."""
+    three(folder)
+    viewers = os.path.join(folder, 'viewers.json')
+    os.rename(os.path.join(folder, 'users.json'), viewers)
+    write_users(folder, anna={'password': 'word-before'})
+    with Page(door(live=True), folder, page={'port': 0, 'users': 'users.json'},
+              rtsp={'port': 0, 'users': 'viewers.json'}) as page:
+        if 'rtsp_port' not in page.ready:
+            raise Skip('built without gst-rtsp-server')
+
+        def login(word):
+            return page.fetch('POST', '/api/v1/login', json.dumps({'user': 'anna', 'password': word}))[0]
+
+        expect(login('word-before') == 200, 'at first')
+        write_users(folder, anna={'password': 'word-after'})
+        with open(viewers, 'w', encoding='ascii') as file:
+            file.write('[]')
+        expect('viewers.json' in page.ask('reload', ok=False)['error'], 'the file is named')
+        expect((login('word-after'), login('word-before')) == (401, 200), 'the page has other users')
+        with open(viewers, 'w', encoding='ascii') as file:
+            file.write('{}')
+        page.ask('reload')
+        expect((login('word-after'), login('word-before')) == (200, 401), 'the file is good again')
+        page.end()
+
+
 def dark(pictures, folder, name):
     """What the mask HIDE covers is dark in all of these pictures of 640 x 480, and white is somewhere."""
     inside = os.path.join(folder, name)
@@ -951,5 +978,5 @@ def form(folder):
 
 
 if __name__ == '__main__':
-    sys.exit(main(table, passwords, sessions, ends, reload, operator, guesses, remote, slow, tls, live, flood, check,
-                  check_may_set, notes, hashes, form))
+    sys.exit(main(table, passwords, sessions, ends, reload, reload_of_two, operator, guesses, remote, slow, tls, live,
+                  flood, check, check_may_set, notes, hashes, form))
