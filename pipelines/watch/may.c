@@ -130,7 +130,10 @@ may_set (const CameraSettings *settings, GList *elements, const char *target, co
   if (settings->may_set_all || (target && !(spec = overrides_find (elements, target, &index, unknown))) ||
       (spec && is_listed (settings->may_set, elements, index, spec)))
     return TRUE;
-  if (spec && names_file (spec, value))
+  /* The element in its place only passes frames on, and could write them to standard output, among the events. */
+  if (spec && !*settings->filter)
+    g_string_append (wrong, "the camera has no filter, so there is nothing that an operator may set; an admin may");
+  else if (spec && names_file (spec, value))
     g_string_append (wrong,
         "an operator names no files, which the element would read: an admin may, or all whom the camera's "
         "\"page\": { \"may_set\": [...] } allows the property");

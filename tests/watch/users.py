@@ -392,6 +392,19 @@ def reload_of_two(folder):
         page.end()
 
 
+def without_filter(folder):
+    """On a camera without a filter an operator does not set the element in its place: identity can write each frame to
+    standard output, where the events are."""
+    three(folder)
+    with Site(folder, {'door': {'source': 'test:white', **SMALL}}) as site:
+        site.wait('started', 'door')
+        otto = Visitor(site)
+        otto.login('otto')
+        otto.api('PUT', 'cameras/door/elements/0/dump', {'value': True}, 403)
+        expect(site.ask('get door 0.dump')['value'] is False, 'it is set')
+        site.end()
+
+
 def dark(pictures, folder, name):
     """What the mask HIDE covers is dark in all of these pictures of 640 x 480, and white is somewhere."""
     inside = os.path.join(folder, name)
@@ -978,5 +991,5 @@ def form(folder):
 
 
 if __name__ == '__main__':
-    sys.exit(main(table, passwords, sessions, ends, reload, reload_of_two, operator, guesses, remote, slow, tls, live,
-                  flood, check, check_may_set, notes, hashes, form))
+    sys.exit(main(table, passwords, sessions, ends, reload, reload_of_two, without_filter, operator, guesses, remote,
+                  slow, tls, live, flood, check, check_may_set, notes, hashes, form))
