@@ -250,8 +250,8 @@ main (int argc, char **argv)
     { "hash-password", 0, 0, G_OPTION_ARG_NONE, &only_hash,
         "read a password from the terminal or from standard input, print its hash for a file of users, and end", NULL },
     { "try", 0, 0, G_OPTION_ARG_FILENAME, &source,
-        "show a SOURCE, a file, an address, /dev/video0 or test, on a page of this machine, through the filter line in "
-        "place of FILE (" TRY_LINE "); it can be changed there, and nothing is recorded",
+        "show SOURCE (a file, an address, /dev/video0 or test) on a page of this machine, through FILTER (" TRY_LINE
+        "), which can be changed there; nothing is recorded",
         "SOURCE" },
     { NULL, 0, 0, 0, NULL, NULL, NULL },
   };
