@@ -212,9 +212,8 @@ on_woken (gpointer data)
   return G_SOURCE_REMOVE;
 }
 
-/* Queues a frame; takes the parts. */
-static void
-queue (WebSocket *socket, guint8 kind, GBytes *head, GBytes *body)
+void
+websocket_send (WebSocket *socket, guint8 kind, GBytes *head, GBytes *body)
 {
   Message *message = g_new0 (Message, 1);
   const guint64 n = g_bytes_get_size (head) + (body ? g_bytes_get_size (body) : 0), big = GUINT64_TO_BE (n);
@@ -242,12 +241,6 @@ queue (WebSocket *socket, guint8 kind, GBytes *head, GBytes *body)
     in_main (on_woken, websocket_ref (socket));
   if (!taken)
     message_free (message);
-}
-
-void
-websocket_send (WebSocket *socket, WebSocketKind kind, GBytes *head, GBytes *body)
-{
-  queue (socket, (guint8) kind, head, body);
 }
 
 gsize
@@ -281,7 +274,7 @@ fail (WebSocket *socket, guint16 reason)
 {
   const guint16 big = GUINT16_TO_BE (reason);
 
-  queue (socket, CLOSE, g_bytes_new (&big, sizeof big), NULL);
+  websocket_send (socket, CLOSE, g_bytes_new (&big, sizeof big), NULL);
   if (!socket->writing)
     write_some (socket);
   websocket_close (socket);
@@ -295,7 +288,7 @@ take (WebSocket *socket, guint8 kind, const guint8 *payload, gsize n)
   if (kind == CLOSE)
     return fail (socket, GOING_AWAY);
   if (kind == PING && !is_behind (socket))
-    queue (socket, PONG, g_bytes_new (payload, n), NULL);
+    websocket_send (socket, PONG, g_bytes_new (payload, n), NULL);
   if (kind == WEBSOCKET_TEXT)
     socket->calls.text ((const char *) payload, n, socket->data);
   return !socket->closed;
@@ -379,7 +372,7 @@ websocket_tick (WebSocket *socket)
   if (!socket->reading)
     begin_reading (socket);
   if (socket->silent == PING_AFTER)
-    queue (socket, PING, g_bytes_new (NULL, 0), NULL);
+    websocket_send (socket, PING, g_bytes_new (NULL, 0), NULL);
   if (socket->silent >= GONE_AFTER || is_behind (socket))
     websocket_close (socket);
 }

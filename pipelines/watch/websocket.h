@@ -18,14 +18,14 @@ typedef struct {
   void (*closed) (gpointer data);
 } WebSocketCalls;
 
-typedef enum { WEBSOCKET_TEXT = 1, WEBSOCKET_BINARY = 2 } WebSocketKind;
+enum { WEBSOCKET_TEXT = 1, WEBSOCKET_BINARY = 2 }; /* kinds of messages */
 
 /* Begins to serve the connection, which it takes. Main thread. */
 WebSocket *websocket_new (GIOStream *stream, const WebSocketCalls *calls, gpointer data);
 WebSocket *websocket_ref (WebSocket *socket);
 void websocket_unref (WebSocket *socket);
 /* Sends a message of one or two parts, which it takes; `body` may be NULL. It waits for nothing. Any thread. */
-void websocket_send (WebSocket *socket, WebSocketKind kind, GBytes *head, GBytes *body);
+void websocket_send (WebSocket *socket, guint8 kind, GBytes *head, GBytes *body);
 /* Returns how many bytes the client's machine has not taken yet. Any thread. */
 gsize websocket_waiting (WebSocket *socket);
 /* Looks whether the client is still there, and lets it send again; call it once a second. Main thread. */

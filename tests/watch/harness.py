@@ -270,6 +270,31 @@ def free_port():
         return server.getsockname()[1]
 
 
+class Stream:
+    """A client's connection; `data` has come and is not dealt with."""
+
+    def __init__(self, port, buffer=None, context=None):
+        self.socket, self.data = socket.socket(), b''
+        if buffer:
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
+        self.socket.settimeout(SECONDS)
+        self.socket.connect(('127.0.0.1', port))
+        if context:
+            self.socket = context.wrap_socket(self.socket, server_hostname='127.0.0.1')
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.socket.close()
+
+    def more(self):
+        chunk = self.socket.recv(1 << 16)
+        if not chunk:
+            raise EOFError
+        self.data += chunk
+
+
 class Web(http.server.ThreadingHTTPServer):
     """A web server on loopback while its `with` lasts. It calls `answer (request)` for each GET; without one, each
     fails."""

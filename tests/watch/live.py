@@ -16,7 +16,7 @@ import subprocess
 import sys
 import time
 
-from harness import SECONDS, Failed, Skip, Watch, expect, main, need, run, sanitized
+from harness import SECONDS, Failed, Skip, Stream, Watch, expect, main, need, run, sanitized
 from hidden import FILL, LARGE, Camera, expect_hidden
 
 COVERED = FILL.replace('0,0,2,2', '0.4,0.4,0.4,0.4')
@@ -48,34 +48,17 @@ def shown(watch, port, *names, login=None):
         watch.until(f'{name} is shown', lambda _, name=name: described(port, name, login) == 200)
 
 
-class Client:
+class Client(Stream):
     """An RTSP client that shows what comes: answers, and access units of H.264."""
 
     def __init__(self, port, login=None, tls=False, buffer=None):
-        self.socket = socket.socket()
-        if buffer:
-            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
-        self.socket.settimeout(SECONDS)
-        self.socket.connect(('127.0.0.1', port))
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if tls else None
         if tls:
-            context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
             context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-            self.socket = context.wrap_socket(self.socket)
+        super().__init__(port, buffer, context)
         self.base = f'rtsp{"s" if tls else ""}://127.0.0.1:{port}/'
         self.login, self.challenge, self.session = login, None, None
-        self.data, self.packets, self.number = b'', [], 0
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.socket.close()
-
-    def more(self):
-        chunk = self.socket.recv(1 << 16)
-        if not chunk:
-            raise EOFError
-        self.data += chunk
+        self.packets, self.number = [], 0
 
     def interleaved(self):
         """Takes a packet off the data, if it begins with one that is complete."""

@@ -9,10 +9,9 @@ import os
 import re
 import subprocess
 import sys
-import threading
 
-from harness import SECONDS, Skip, Watch, Web, expect, main, need, plugins_but, probe, run, sanitized
-from hidden import FILL, LARGE, expect_hidden, gray, pixels
+from harness import SECONDS, Skip, Watch, expect, main, need, plugins_but, probe, run, sanitized
+from hidden import FILL, LARGE, Camera, expect_hidden, gray, pixels
 from live import Client, Viewer, described, is_key, memory, port_of, shown
 from recording import pieces_of, start_of, time_of
 
@@ -165,28 +164,16 @@ def one_piece(folder):
             expect(abs(piece['duration_s'] - 2) < 0.05, piece)
 
 
-class Sender:
+class Sender(Camera):
     """Sends a stream as a camera over HTTP does: it has no end. `show` changes it, `cut` ends the connections."""
 
     def __init__(self, data=b'', kind='video/mp2t'):
-        self.data, self.kind, self.turn, self.lock = data, kind, 0, threading.Condition()
-        self.web = Web(lambda request: self.answer(request))
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.cut()
-        self.web.__exit__()
+        super().__init__()
+        self.data, self.kind = data, kind
 
     def show(self, data):
         self.data = data
         self.cut()
-
-    def cut(self):
-        with self.lock:
-            self.turn += 1
-            self.lock.notify_all()
 
     def answer(self, request):
         turn = self.turn

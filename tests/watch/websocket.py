@@ -5,11 +5,10 @@ import base64
 import hashlib
 import json
 import os
-import socket
 import struct
 import time
 
-from harness import SECONDS, expect
+from harness import SECONDS, Stream, expect
 
 TEXT, BINARY, CLOSE, PING, PONG = 1, 2, 8, 9, 10
 
@@ -18,23 +17,16 @@ class Refused(Exception):
     """The server has not answered 101. Has the status, the headers and the body."""
 
 
-class WebSocket:
+class WebSocket(Stream):
     """A connection; `read ()` returns the next message: a JSON object, or bytes. It answers pings."""
 
     def __init__(self, port, headers, buffer=None, early=b'', context=None):
-        self.socket = socket.socket()
-        if buffer:
-            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
-        self.socket.settimeout(SECONDS)
-        self.socket.connect(('127.0.0.1', port))
-        if context:
-            self.socket = context.wrap_socket(self.socket, server_hostname='127.0.0.1')
+        super().__init__(port, buffer, context)
         key = base64.b64encode(os.urandom(16)).decode()
         all_of_them = {'Host': f'127.0.0.1:{port}', 'Upgrade': 'websocket', 'Connection': 'Upgrade',
                        'Sec-WebSocket-Key': key, 'Sec-WebSocket-Version': '13', **headers}
         sent = {name: value for name, value in all_of_them.items() if value}
         lines = ['GET /api/v1/ws HTTP/1.1', *(f'{name}: {value}' for name, value in sent.items()), '', '']
-        self.data = b''
         try:
             self.socket.sendall('\r\n'.join(lines).encode() + early)
             while b'\r\n\r\n' not in self.data:
@@ -51,18 +43,6 @@ class WebSocket:
         except BaseException:
             self.socket.close()
             raise
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.socket.close()
-
-    def more(self):
-        chunk = self.socket.recv(1 << 16)
-        if not chunk:
-            raise EOFError
-        self.data += chunk
 
     def take(self, n):
         while len(self.data) < n:

@@ -308,7 +308,8 @@ find('copy-json').onclick = () => copy(find('as-json'));
 // Returns how: the frame before and after the filter where that is wished for and allowed, video where the camera is
 // encoded and the browser plays it, else pictures.
 function howToShow() {
-  const state = states.get(current), allowed = (state?.original ?? false) && ['operator', 'admin'].includes(document.body.dataset.role);
+  const sees = ['operator', 'admin'].includes(document.body.dataset.role);
+  const state = states.get(current), allowed = (state?.original ?? false) && sees;
   find('compare-label').hidden = !allowed;
   return allowed && find('compare').checked ? 'pair' : state?.video && !unplayable && Source ? 'video' : 'pictures';
 }
