@@ -16,6 +16,7 @@ _cf_options () { # PROGRAM
     cf-identify)
       echo "--help --output --force --window --fragment --blur --chart --noise --symmetry --max-radius --version" ;;
     cf-regions) echo "--help --filter --interval --largest --frames --json --version" ;;
+    cf-verify) echo "--help --key --version" ;;
     cf-watch) echo "--help --check --hash-password --page-link --try --version" ;;
   esac
 }
@@ -31,7 +32,8 @@ _cf_values () { # PROGRAM OPTION
     cf-identify:-b | cf-identify:--blur) echo "gauss: motion:" ;;
     cf-identify:-s | cf-identify:--symmetry) echo "none point diagonal mirror full" ;;
     cf-regions:-f | cf-regions:--filter) echo "cudasegment" ;;
-    cf-demo:-i | cf-demo:--input | cf-watch:--try | *:-o | *:--output | cf-bench:-j | cf-bench:--json) echo @files ;;
+    cf-demo:-i | cf-demo:--input | cf-verify:-k | cf-verify:--key | cf-watch:--try) echo @files ;;
+    *:-o | *:--output | cf-bench:-j | cf-bench:--json) echo @files ;;
   esac
 }
 
@@ -50,4 +52,4 @@ _cf_complete () {
   [ "$words" = @files ] || mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
 }
 
-complete -o default -F _cf_complete cf-bench cf-demo cf-diagnose cf-identify cf-regions cf-watch
+complete -o default -F _cf_complete cf-bench cf-demo cf-diagnose cf-identify cf-regions cf-verify cf-watch

@@ -44,6 +44,7 @@ packages () {
   pkg-config --exists libsoup-3.0 2> /dev/null || echo libsoup-3.0-dev
   pkg-config --exists libxcrypt 2> /dev/null || echo libcrypt-dev
   pkg-config --exists gstreamer-rtsp-server-1.0 2> /dev/null || echo libgstrtspserver-1.0-dev
+  pkg-config --exists libcrypto 2> /dev/null || echo libssl-dev
   pkg-config --exists libsystemd 2> /dev/null || echo libsystemd-dev
   command -v mosquitto > /dev/null || [ -x /usr/sbin/mosquitto ] || echo mosquitto
   command -v mosquitto_sub > /dev/null || echo mosquitto-clients

@@ -23,6 +23,7 @@
 #define LOOPS_AFTER G_USEC_PER_SEC /* a file begins again no sooner: a file of one picture takes no time */
 #define STOPS_WITHIN (5 * G_USEC_PER_SEC)
 #define MAX_ASIDE 3                        /* pipelines of a camera that do not end, beside the one it has */
+#define LOOKS 5                            /* ticks from one look at what is hidden to the next */
 #define SAME_WARNING (60 * G_USEC_PER_SEC) /* is not repeated sooner */
 
 /* Has it a pipeline that is not being stopped? */
@@ -123,6 +124,7 @@ static void
 set_aside (Camera *camera, CameraState state)
 {
   pipeline_remove_taker (camera->pipeline, camera->recorder);
+  proof_detach (recorder_proof (camera->recorder), camera->pipeline);
   pipeline_abandon (camera->pipeline);
   camera->aside = g_slist_prepend (camera->aside, camera->stopping);
   n_aside++;
@@ -139,6 +141,8 @@ on_stopped (Pipeline *pipeline, gpointer data)
     event_post (stopping->settings->name, "freed", "after_ms",
         int_node ((g_get_monotonic_time () - stopping->since) / 1000), NULL);
   gpu_release (stopping->gpu);
+  if (camera)
+    proof_detach (recorder_proof (camera->recorder), pipeline);
   pipeline_unref (pipeline);
   if (camera && camera->stopping == stopping)
     happen (camera, EVENT_STOPPED);
@@ -552,7 +556,9 @@ make (Camera *camera, CameraState state)
     fail (camera, wrong->str);
     return;
   }
+  proof_attach (recorder_proof (camera->recorder), camera->pipeline, elements);
   overrides_start (camera->overrides, elements);
+  proof_begin (recorder_proof (camera->recorder), elements, camera->settings);
   pipeline_add_taker (camera->pipeline, recorder_packet, camera->recorder);
   camera->watch = gst_bus_add_watch (pipeline_bus (camera->pipeline), on_message, camera);
   camera->begun = g_get_monotonic_time ();
@@ -716,8 +722,10 @@ cancel_retry (Camera *camera)
 }
 
 void
-camera_restart (Camera *camera, CameraSettings *settings)
+camera_restart (Camera *camera, CameraSettings *settings, const char *by)
 {
+  if (settings && strcmp (settings->filter, camera->settings->filter))
+    proof_note_line (recorder_proof (camera->recorder), settings->filter, by);
   cancel_retry (camera);
   happen (camera, EVENT_AGAIN);
   if (settings) {
@@ -780,6 +788,8 @@ camera_tick (Camera *camera)
     g_autolist (GstElement) elements = find_elements (pipeline_filter (camera->pipeline), "name");
 
     overrides_retry (camera->overrides, elements);
+    if (camera->settings->record.folder && ++camera->looked % LOOKS == 0)
+      proof_look (recorder_proof (camera->recorder), elements);
     if (now - camera->since > GOOD)
       camera->delay = FIRST_DELAY;
   }
@@ -813,18 +823,21 @@ camera_elements (Camera *camera, GString *wrong)
 }
 
 void
-camera_set (Camera *camera, const char *target, const char *value, GString *wrong)
+camera_set (Camera *camera, const char *target, const char *value, const char *by, GString *wrong)
 {
   g_autolist (GstElement) elements = camera_elements (camera, wrong);
   GstBus *bus = camera_runs (camera) ? pipeline_bus (camera->pipeline) : NULL;
   gboolean was_refused;
 
+  proof_count (recorder_proof (camera->recorder), NULL);
   if (!elements || !overrides_set (camera->overrides, elements, bus, target, value, &was_refused, wrong))
     return;
   save_overrides (camera);
+  if (bus)
+    proof_note (recorder_proof (camera->recorder), elements, target, value, by);
   /* This may be the value that was wrong. */
   if (camera->state == CAMERA_FAILED || (camera->state == CAMERA_WAITING && was_refused))
-    camera_restart (camera, NULL);
+    camera_restart (camera, NULL, by);
 }
 
 gboolean
@@ -843,24 +856,29 @@ camera_pictures (Camera *camera)
 }
 
 void
-camera_enable (Camera *camera, gboolean on, GString *wrong)
+camera_enable (Camera *camera, gboolean on, const char *by, GString *wrong)
 {
   g_autolist (GstElement) elements = camera_elements (camera, wrong);
 
+  proof_count (recorder_proof (camera->recorder), NULL);
   overrides_enable (camera->overrides, elements, on, wrong);
+  if (camera_runs (camera) && !wrong->len)
+    proof_note (recorder_proof (camera->recorder), elements, "enabled", on ? "true" : "false", by);
   save_overrides (camera);
 }
 
 void
-camera_forget (Camera *camera)
+camera_forget (Camera *camera, const char *by)
 {
   const gboolean any = camera->closed || !overrides_is_empty (camera->overrides);
 
   store_forget (camera->settings->name);
   overrides_forget (camera->overrides);
   g_clear_pointer (&camera->closed, g_free);
-  if (any)
-    camera_restart (camera, NULL);
+  if (any) {
+    proof_note_line (recorder_proof (camera->recorder), camera->settings->filter, by);
+    camera_restart (camera, NULL, by);
+  }
 }
 
 JsonNode *
@@ -932,7 +950,8 @@ camera_status (Camera *camera)
   const double up = camera->state == CAMERA_UP ? (double) (g_get_monotonic_time () - camera->since) : 0;
   const PipelineCounts counts = camera_counts (camera);
   g_autofree char *backend = camera_backend (camera);
-  guint64 missed;
+  guint64 missed, unmasked;
+  const gboolean hides = proof_count (recorder_proof (camera->recorder), &unmasked);
   guint viewers;
 
   hub_count (camera->hub, &viewers, &missed);
@@ -940,9 +959,10 @@ camera_status (Camera *camera)
       json_object_get_int_member (record, "dropped") + (gint64) counts.not_encoded);
   return object_of ("state", word_node (camera_state_name (camera->state)), "frames", int_node ((gint64) counts.frames),
       "fps", number_node (camera->fps), "dropped", int_node ((gint64) counts.dropped), "restarts",
-      int_node ((gint64) camera->restarts), "aside", camera->aside ? int_node (g_slist_length (camera->aside)) : NULL,
-      "reason", camera->reason ? text_node (camera->reason) : NULL, "width", sized ? int_node (camera->width) : NULL,
-      "height", sized ? int_node (camera->height) : NULL, "backend", word_node (backend), "gpu",
+      int_node ((gint64) camera->restarts), "unmasked", hides ? int_node ((gint64) unmasked) : NULL, "aside",
+      camera->aside ? int_node (g_slist_length (camera->aside)) : NULL, "reason",
+      camera->reason ? text_node (camera->reason) : NULL, "width", sized ? int_node (camera->width) : NULL, "height",
+      sized ? int_node (camera->height) : NULL, "backend", word_node (backend), "gpu",
       camera->gpu >= 0 ? int_node (camera->gpu) : NULL, "own",
       runs && pipeline_has_packets (camera->pipeline) ? bool_node (TRUE) : NULL, "uptime_s",
       number_node (up / G_USEC_PER_SEC), "record", object_node (record), "live",

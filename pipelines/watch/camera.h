@@ -59,6 +59,7 @@ typedef struct {
   gboolean proven;     /* frames came since the settings changed or the camera was restarted by command */
   gint64 begun, lost_at, warned_at;
   guint64 ticked;
+  guint looked; /* ticks since the proof has looked */
   int gpu, width, height;
   char *format, *rate, *warned;
 } Camera;
@@ -68,8 +69,9 @@ Camera *camera_new (CameraSettings *settings);
 void camera_free (Camera *camera);
 /* Starts a NEW camera. `looked`: the files that its filter names have just been read. */
 void camera_start (Camera *camera, gboolean looked);
-/* Builds a new pipeline now; `settings`: with these, NULL: the same. A NEW camera is not started. */
-void camera_restart (Camera *camera, CameraSettings *settings);
+/* Builds a new pipeline now; `settings`: with these, NULL: the same; `by`: who wants that. A NEW camera is not
+ * started. */
+void camera_restart (Camera *camera, CameraSettings *settings, const char *by);
 /* Stops it for good; `final`: because the process ends. camera_is_gone () says when it has stopped and its files are
  * finished. */
 void camera_remove (Camera *camera, gboolean final);
@@ -83,8 +85,9 @@ void camera_add_files (Camera *camera, GPtrArray *paths);
 /* Looks whether frames come; call it once a second. */
 void camera_tick (Camera *camera);
 
-/* Set and get "ELEMENT.PROPERTY" of the filter line, as overrides_set () does, or add what is wrong to `wrong`. */
-void camera_set (Camera *camera, const char *target, const char *value, GString *wrong);
+/* Set and get "ELEMENT.PROPERTY" of the filter line, as overrides_set () does, or add what is wrong to `wrong`. `by`:
+ * who sets it. */
+void camera_set (Camera *camera, const char *target, const char *value, const char *by, GString *wrong);
 /* Returns whether an operator may do that, as may_set () says. */
 gboolean camera_may_set (Camera *camera, const char *target, const char *value, GString *wrong);
 JsonNode *camera_get (Camera *camera, const char *target, GString *wrong);
@@ -94,11 +97,11 @@ JsonArray *camera_describe (Camera *camera, char **line, GString *wrong);
 /* Returns an element behind whose source pad its pictures come. The camera is UP. */
 GstElement *camera_pictures (Camera *camera);
 /* Sets `enabled` of all elements that have it. */
-void camera_enable (Camera *camera, gboolean on, GString *wrong);
+void camera_enable (Camera *camera, gboolean on, const char *by, GString *wrong);
 /* Returns whether its frames are encoded, while it is up. */
 gboolean camera_encodes (const Camera *camera);
 /* Forgets what was set, also in the file: the camera is as its filter line says. */
-void camera_forget (Camera *camera);
+void camera_forget (Camera *camera, const char *by);
 /* Returns the state's name for users, to whom NEW is "waiting", LOOKING "starting" and GONE "ended". */
 const char *camera_state_name (CameraState state);
 /* Returns the status for JSON. */

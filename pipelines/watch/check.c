@@ -13,6 +13,7 @@
 #include "overrides.h"
 #include "pipeline.h"
 #include "secrets.h"
+#include "sign.h"
 
 #include <errno.h>
 #include <glib/gstdio.h>
@@ -165,7 +166,8 @@ static void
 check_recording (const Place *place)
 {
   const RecordSettings *record = &place->settings->record;
-  g_autoptr (GString) missing = g_string_new (NULL);
+  g_autoptr (GString) missing = g_string_new (NULL), wrong = g_string_new (NULL);
+  g_autoptr (SignKey) key = NULL;
 
   if (record->folder || place->settings->shown || place->settings->on_page)
     elements_for_encoding (place->settings, missing);
@@ -175,6 +177,8 @@ check_recording (const Place *place)
   if (!record->folder)
     return;
   check_folder (place);
+  if (record->sign && !(key = sign_read_key (record->sign, TRUE, wrong)))
+    fault (place, TRUE, "sign", 0, "%s", wrong->str);
 }
 
 /* Checks the names of what an operator may set: one that is wrong would be found when somebody is refused. */

@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include "reader.h"
+#include "sign.h"
 
 #include <errno.h>
 #include <string.h>
@@ -25,6 +26,7 @@ static const Field record_fields[] = {
   { "quality", FIELD_UINT, RECORD (quality), 1, 51 },
   { "keep_days", FIELD_UINT, RECORD (keep_days), 0, 36500 },
   { "keep_bytes", FIELD_BYTES, RECORD (keep_bytes), 0, 9e15 },
+  { "sign", FIELD_PATH, RECORD (sign) },
   { NULL },
 };
 
@@ -148,6 +150,7 @@ camera_settings_unref (CameraSettings *settings)
   g_free (settings->place);
   g_free (settings->record.folder);
   g_strfreev (settings->may_set);
+  g_free (settings->record.sign);
   g_free (settings);
 }
 
@@ -365,6 +368,10 @@ read_camera (Reader *reader, JsonObject *object, const Config *config, const cha
     ok = reader_fault (reader, record[1] ? record[1] : object, at, "folder", "is missing: the folder to record into");
   ok = read_camera_page (reader, defaults, "defaults", s) && ok;
   ok = read_camera_page (reader, object, where, s) && ok;
+#ifndef HAVE_OPENSSL
+  if (s->record.sign)
+    ok = reader_fault (reader, record[1] ? record[1] : object, at, "sign", SIGN_NO_OPENSSL);
+#endif
   ok = check_source (reader, (JsonObject *[]) { defaults, object }, where, s) && ok;
   if (ok && s->every && !s->http)
     ok = reader_fault (reader, object, where, "every", "is for cameras over HTTP that send one picture at a time");

@@ -20,6 +20,7 @@ typedef struct {
   guint quality;              /* H.264's quantizer, or what is like it, 1 to 51 */
   guint keep_days;            /* 0: for ever */
   guint64 keep_bytes;         /* 0: any amount */
+  char *sign;                 /* the file with the private key; NULL: records of pieces are not signed */
 } RecordSettings;
 
 /* What the file says about one camera. Counted references; never changed once it is read. */

@@ -87,7 +87,7 @@ command_set (const Call *call)
 
   if (call->role < ROLE_ADMIN && !camera_may_set (call->camera, call->word[1], call->word[2], wrong))
     return coded (403, answer_of (wrong));
-  camera_set (call->camera, call->word[1], call->word[2], wrong);
+  camera_set (call->camera, call->word[1], call->word[2], call->by, wrong);
   answer = answer_of (wrong);
   value = camera_get (call->camera, call->word[1], missing);
   if (value && !wrong->len)
@@ -126,7 +126,7 @@ command_filter (const Call *call)
 {
   g_autoptr (GString) wrong = g_string_new (NULL);
 
-  watch_set_filter (call->watch, call->camera, call->word[1], wrong);
+  watch_set_filter (call->watch, call->camera, call->word[1], call->by, wrong);
   return answer_of (wrong);
 }
 
@@ -137,7 +137,7 @@ command_enable (const Call *call)
 
   if (call->role < ROLE_ADMIN && !camera_may_set (call->camera, NULL, NULL, wrong))
     return coded (403, answer_of (wrong));
-  camera_enable (call->camera, !strcmp (call->word[1], "on"), wrong);
+  camera_enable (call->camera, !strcmp (call->word[1], "on"), call->by, wrong);
   return answer_of (wrong);
 }
 
@@ -183,7 +183,7 @@ command_forget (const Call *call)
   if (!is_known (call))
     return unknown ("camera", call->word[0], "");
   if (camera)
-    camera_forget (camera);
+    camera_forget (camera, call->by);
   else
     store_forget (call->word[0]);
   for (guint i = 0; i < call->watch->cameras->len; i++)
@@ -219,7 +219,7 @@ command_restart (const Call *call)
   if (call->camera->state == CAMERA_NEW)
     return coded (409,
         error_of ("the removed camera of this name is still being stopped; this one starts when it has ended"));
-  camera_restart (call->camera, NULL);
+  camera_restart (call->camera, NULL, call->by);
   return ok_answer ();
 }
 
@@ -227,7 +227,7 @@ static JsonObject *
 command_reload (const Call *call)
 {
   g_autoptr (GString) wrong = g_string_new (NULL);
-  JsonObject *lists = watch_reload (call->watch, wrong), *answer = answer_of (wrong);
+  JsonObject *lists = watch_reload (call->watch, call->by, wrong), *answer = answer_of (wrong);
 
   if (lists)
     object_add_members (answer, lists);

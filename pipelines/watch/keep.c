@@ -5,6 +5,7 @@
  * old, or too many. */
 #include "keep.h"
 
+#include "chain.h"
 #include "events.h"
 #include "threads.h"
 
@@ -373,8 +374,12 @@ is_too_old (const Prune *prune, const Piece *piece, gint64 now)
 static gboolean
 delete_piece (Prune *prune, const Piece *piece)
 {
+  const ChainOwner owner = { prune->settings->name, prune->settings->record.sign };
+
+  chain_prune (&owner, piece->path);
   if (g_unlink (piece->path))
     return FALSE;
+  chain_delete (&owner, piece->path);
   forget (prune->keep, piece->path);
   return TRUE;
 }

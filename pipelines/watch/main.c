@@ -125,7 +125,7 @@ on_looked (const char *fault, gpointer data)
   if (watch->ending)
     return;
   if (!fault)
-    lists = watch_reload (watch, wrong);
+    lists = watch_reload (watch, "SIGHUP", wrong);
   if (lists)
     event_post_object (NULL, "reloaded", lists);
   else

@@ -115,6 +115,34 @@ properties_json (GList *elements)
   return list;
 }
 
+JsonArray *
+properties_set_json (GList *elements)
+{
+  JsonArray *list = json_array_new ();
+
+  for (GList *l = elements; l; l = l->next) {
+    guint n;
+    g_autofree GParamSpec **specs = g_object_class_list_properties (G_OBJECT_GET_CLASS (l->data), &n);
+    JsonObject *values = json_object_new ();
+
+    for (guint i = 0; i < n; i++) {
+      GValue value = G_VALUE_INIT;
+
+      if (!is_shown (specs[i]))
+        continue;
+      g_value_init (&value, specs[i]->value_type);
+      g_object_get_property (l->data, specs[i]->name, &value);
+      if (!g_param_value_defaults (specs[i], &value))
+        json_object_set_member (values, specs[i]->name, value_node (&value));
+      g_value_unset (&value);
+    }
+    json_array_add_object_element (list,
+        object_of ("kind", text_node (element_kind (l->data)), "name", text_node (GST_OBJECT_NAME (l->data)), "values",
+            object_node (values), NULL));
+  }
+  return list;
+}
+
 /* ---- the line ------------------------------------------------------------ */
 
 /* Returns whether at most one pad of each direction is linked. */

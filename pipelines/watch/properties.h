@@ -13,5 +13,7 @@ JsonArray *properties_json (GList *elements);
 /* Returns the line, as gst-launch-1.0 takes it, that makes these elements with what is set of them now; NULL: they
  * stand in branches. Free it. */
 char *properties_line (GList *elements);
+/* Returns the elements, each with the values of those properties that are not the default. */
+JsonArray *properties_set_json (GList *elements);
 
 #endif

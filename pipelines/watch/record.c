@@ -29,6 +29,7 @@ struct Recorder {
   guint ending;     /* sessions that are finishing their files */
   GPtrArray *files; /* that are open */
   Keep *keep;
+  Proof *proof;
   guint64 pieces;
   char *by; /* what found the motion */
 
@@ -244,25 +245,40 @@ on_opened (Session *session, gpointer data)
 }
 
 static void
-on_piece (Session *session, const char *file, gint64 start, double duration, gint64 bytes, gpointer data)
+on_record (const char *file, gpointer data)
 {
   Recorder *recorder = data;
-  gboolean begun = duration < 0;
+
+  keep_end (recorder->keep, file);
+  keep_prune (recorder->keep, recorder->settings);
+  recorder_unref (recorder);
+}
+
+static void
+on_piece (Session *session, const SessionPiece *piece, gpointer data)
+{
+  Recorder *recorder = data;
+  const gboolean begun = piece->duration < 0;
+  const char *file = piece->file;
   guint i;
 
   (void) session;
   if (begun) {
     g_ptr_array_add (recorder->files, g_strdup (file));
     recorder->retry = 0;
+    proof_piece_begun (recorder->proof, piece);
   } else {
     if (g_ptr_array_find_with_equal_func (recorder->files, file, g_str_equal, &i))
       g_ptr_array_remove_index (recorder->files, i);
     recorder->pieces++;
-    keep_prune (recorder->keep, recorder->settings);
   }
   event_post (recorder->settings->name, begun ? "piece-begun" : "piece-finished", "file", text_node (file), "start",
-      time_node (start), "duration_s", begun ? NULL : number_node (duration), "bytes", begun ? NULL : int_node (bytes),
-      NULL);
+      time_node (piece->start), "duration_s", begun ? NULL : number_node (piece->duration), "bytes",
+      begun ? NULL : int_node (piece->bytes), NULL);
+  if (begun)
+    return;
+  g_atomic_ref_count_inc (&recorder->count); /* on_record gives it back */
+  proof_piece_finished (recorder->proof, recorder->settings, piece, on_record, recorder);
 }
 
 static gboolean
@@ -527,7 +543,7 @@ recorder_is_busy (Recorder *recorder)
   gboolean busy;
 
   g_mutex_lock (&recorder->hub->lock);
-  busy = recorder->ending > 0 || recorder->session;
+  busy = recorder->ending > 0 || recorder->session || proof_is_busy (recorder->proof);
   g_mutex_unlock (&recorder->hub->lock);
   return busy;
 }
@@ -544,6 +560,7 @@ recorder_new (CameraSettings *settings, Hub *hub)
   recorder->settings = camera_settings_ref (settings);
   recorder->files = g_ptr_array_new_with_free_func (g_free);
   recorder->keep = keep_new ();
+  recorder->proof = proof_new ();
   recorder->when = -1;
   recorder->recorded = -1;
   recorder->clock = g_get_real_time () - g_get_monotonic_time ();
@@ -565,8 +582,15 @@ recorder_unref (Recorder *recorder)
   g_ptr_array_unref (recorder->files);
   keep_unref (recorder->keep);
   gst_caps_replace (&recorder->next_sound, NULL);
+  proof_unref (recorder->proof);
   g_free (recorder->by);
   g_free (recorder);
+}
+
+Proof *
+recorder_proof (Recorder *recorder)
+{
+  return recorder->proof;
 }
 
 JsonObject *

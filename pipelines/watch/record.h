@@ -8,6 +8,7 @@
 
 #include "config.h"
 #include "hub.h"
+#include "proof.h"
 
 typedef struct Recorder Recorder;
 
@@ -27,6 +28,8 @@ void recorder_trigger (Recorder *recorder);
 void recorder_pause (Recorder *recorder, CameraSettings *next);
 /* Returns whether files are still being finished. */
 gboolean recorder_is_busy (Recorder *recorder);
+/* Returns the camera's, which the recorder keeps. */
+Proof *recorder_proof (Recorder *recorder);
 /* Returns the status for JSON: mode, on, motion, file, pieces, dropped. */
 JsonObject *recorder_status (Recorder *recorder);
 

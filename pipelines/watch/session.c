@@ -21,6 +21,8 @@ typedef struct {
   gint64 start;       /* µs since 1970 */
   gint64 bytes;       /* when it was finished */
   GstClockTime first; /* time stamp of its first frame */
+  GstClockTime last;  /* of its last one so far */
+  guint64 frames;
 } File;
 
 struct Session {
@@ -42,8 +44,9 @@ struct Session {
   _Atomic gint64 wall;        /* of the time stamp 0 */
   _Atomic guint64 last, step; /* the last frame's time stamp; the distance of two frames */
 
-  GMutex lock;       /* of `files` */
+  GMutex lock;       /* of `files` and `file` */
   GHashTable *files; /* path -> File, while it is not finished */
+  File *file;        /* that frames are written to; of `files` */
 };
 
 static void
@@ -163,7 +166,8 @@ on_piece (Session *session, const GstStructure *structure, gboolean begun)
   if (known)
     it = *known;
   if (known && !begun) {
-    keep_end (session->keep, file);
+    if (session->file == known)
+      session->file = NULL;
     g_hash_table_remove (session->files, file);
   }
   g_mutex_unlock (&session->lock);
@@ -171,11 +175,13 @@ on_piece (Session *session, const GstStructure *structure, gboolean begun)
     return;
   if (!begun && time == session->last) /* at the end of all, the last frame has no next one */
     time += session->step;
-  session->calls.piece (session, file, it.start,
-      begun                 ? -1
-          : time > it.first ? (double) (time - it.first) / GST_SECOND
-                            : 0,
-      it.bytes, session->data);
+  session->calls.piece (session,
+      &(SessionPiece) { file, it.start, session->wall + (gint64) it.last / 1000,
+          begun                 ? -1
+              : time > it.first ? (double) (time - it.first) / GST_SECOND
+                                : 0,
+          it.bytes, it.frames },
+      session->data);
 }
 
 /* Looks how long a finished file is, in the thread that has written it: a disk may hang. */
@@ -256,9 +262,36 @@ on_location (GstElement *sink, guint number, GstSample *sample, gpointer data)
   }
   keep_begin (session->keep, path);
   g_mutex_lock (&session->lock);
-  g_hash_table_insert (session->files, g_strdup (path), g_memdup2 (&(File) { .start = start }, sizeof (File)));
+  session->file = g_memdup2 (&(File) { .start = start }, sizeof (File));
+  g_hash_table_insert (session->files, g_strdup (path), session->file);
   g_mutex_unlock (&session->lock);
   return path;
+}
+
+/* Counts what the muxer gets. The next file is named when all of the one before has gone there. */
+static GstPadProbeReturn
+on_muxed (GstPad *pad, GstPadProbeInfo *info, gpointer data)
+{
+  const GstBuffer *buffer = GST_PAD_PROBE_INFO_BUFFER (info);
+  Session *session = data;
+
+  (void) pad;
+  g_mutex_lock (&session->lock);
+  if (session->file) {
+    session->file->frames++;
+    if (GST_BUFFER_PTS_IS_VALID (buffer))
+      session->file->last = MAX (session->file->last, GST_BUFFER_PTS (buffer));
+  }
+  g_mutex_unlock (&session->lock);
+  return GST_PAD_PROBE_OK;
+}
+
+static void
+on_muxer_pad (GstElement *muxer, GstPad *pad, gpointer session)
+{
+  (void) muxer;
+  if (GST_PAD_IS_SINK (pad) && g_str_has_prefix (GST_OBJECT_NAME (pad), "video"))
+    gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, on_muxed, session, NULL);
 }
 
 typedef struct {
@@ -369,6 +402,7 @@ session_new (const CameraSettings *settings, Keep *keep, GstCaps *caps, GstCaps 
   g_object_set (sink, "sink", file, "muxer", muxer, "max-size-time", (guint64) settings->record.piece * GST_SECOND,
       NULL);
   g_signal_connect (sink, "format-location-full", G_CALLBACK (on_location), session);
+  g_signal_connect (muxer, "pad-added", G_CALLBACK (on_muxer_pad), session);
   gst_bin_add_many (GST_BIN (session->pipeline), session->source, sink, NULL);
   if (!gst_element_link (session->source, sink))
     opening->error = g_strdup_printf ("the muxer takes no %s",

@@ -12,12 +12,20 @@
 
 typedef struct Session Session;
 
+typedef struct {
+  const char *file;
+  gint64 start, last; /* µs since 1970, of the first and of the last frame */
+  double duration;    /* s; below 0: it was begun, and what follows is not known */
+  gint64 bytes;
+  guint64 frames;
+} SessionPiece;
+
 /* Called in the main thread. */
 typedef struct {
   /* Frames are taken from now on. */
   void (*opened) (Session *session, gpointer data);
-  /* A file was begun (`duration` < 0) or finished. `start`: µs since 1970; `duration`: s. */
-  void (*piece) (Session *session, const char *file, gint64 start, double duration, gint64 bytes, gpointer data);
+  /* A file was begun or finished. Of one that is finished, the keep is told by who is called. */
+  void (*piece) (Session *session, const SessionPiece *piece, gpointer data);
   /* It is over; `error` NULL: all of it is written. The session may not be used any more: it frees itself. */
   void (*ended) (Session *session, const char *error, gpointer data);
 } SessionCalls;

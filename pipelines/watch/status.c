@@ -63,6 +63,7 @@ static const struct {
   { "frames_total", "counter", "Filtered frames.", "frames" },
   { "dropped_total", "counter", "Frames that the filter had no time for.", "dropped" },
   { "frames_per_second", "gauge", "Frames of the last second.", "fps" },
+  { "unmasked_frames_total", "counter", "Frames that an element that hides left as they were.", "unmasked" },
   { "restarts_total", "counter", "How often the camera was lost.", "restarts" },
   { "recording", "gauge", "1 while it is recorded.", "record" },
   { "on_gpu", "gauge", "1 while a GPU filters.", "backend" },
@@ -94,10 +95,12 @@ metrics_text (Watch *watch)
         metrics[m].type);
     for (guint i = 0; i < watch->cameras->len; i++) {
       const char *camera = ((const Camera *) watch->cameras->pdata[i])->settings->name;
+      JsonObject *object = json_object_get_object_member (cameras, camera);
       char number[G_ASCII_DTOSTR_BUF_SIZE];
 
-      g_ascii_dtostr (number, sizeof number,
-          number_of (json_object_get_object_member (cameras, camera), metrics[m].member));
+      if (!json_object_has_member (object, metrics[m].member)) /* nothing hides there */
+        continue;
+      g_ascii_dtostr (number, sizeof number, number_of (object, metrics[m].member));
       g_string_append_printf (text, "cf_watch_%s{camera=\"%s\"} %s\n", name, camera, number);
     }
   }

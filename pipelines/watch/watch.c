@@ -109,7 +109,7 @@ watch_add (Watch *watch, const char *name, const char *json, GString *wrong)
 }
 
 void
-watch_set_filter (Watch *watch, Camera *camera, const char *line, GString *wrong)
+watch_set_filter (Watch *watch, Camera *camera, const char *line, const char *by, GString *wrong)
 {
   const char *own = strchr (camera->settings->text, '\n') + 1; /* behind the defaults */
   g_autoptr (JsonNode) node = json_from_string (own, NULL);
@@ -124,7 +124,7 @@ watch_set_filter (Watch *watch, Camera *camera, const char *line, GString *wrong
   json = json_to_string (node, FALSE);
   if (!(settings = config_read_camera (watch->config, camera->settings->name, json, wrong)))
     return;
-  camera_restart (camera, settings);
+  camera_restart (camera, settings, by);
   camera_settings_unref (settings);
 }
 
@@ -169,7 +169,7 @@ watch_add_files (Watch *watch, GPtrArray *paths)
 }
 
 JsonObject *
-watch_reload (Watch *watch, GString *wrong)
+watch_reload (Watch *watch, const char *by, GString *wrong)
 {
   static const char *const names[] = { "added", "removed", "changed", "kept", "restart_needed" };
   enum { ADDED, REMOVED, CHANGED, KEPT, RESTART };
@@ -197,7 +197,7 @@ watch_reload (Watch *watch, GString *wrong)
     if (!settings)
       watch_remove (watch, camera);
     else if (!same || camera->state == CAMERA_FAILED) /* what it lacked may be there now */
-      camera_restart (camera, same ? NULL : settings);
+      camera_restart (camera, same ? NULL : settings, by);
   }
   for (guint i = 0; i < config->cameras->len; i++) {
     CameraSettings *settings = config->cameras->pdata[i];

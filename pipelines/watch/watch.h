@@ -29,10 +29,10 @@ void watch_add (Watch *watch, const char *name, const char *json, GString *wrong
 /* Adds the files that watch_reload () reads, so that they can be read ahead (look.h). */
 void watch_add_files (Watch *watch, GPtrArray *paths);
 /* Reads the file again. Returns the names of the cameras that were added, removed, changed and kept, and the parts of
- * the file that only a new process takes up; NULL with what is wrong. */
-JsonObject *watch_reload (Watch *watch, GString *wrong);
+ * the file that only a new process takes up; NULL with what is wrong. `by`: who wants it. */
+JsonObject *watch_reload (Watch *watch, const char *by, GString *wrong);
 /* Gives the camera another filter line until the file is read again, or adds what is wrong with it. */
-void watch_set_filter (Watch *watch, Camera *camera, const char *line, GString *wrong);
+void watch_set_filter (Watch *watch, Camera *camera, const char *line, const char *by, GString *wrong);
 void watch_remove (Watch *watch, Camera *camera);
 /* Begins to end: finishes files and stops cameras, within 10.5 s. `reason` is for the event. */
 void watch_end (Watch *watch, const char *reason);

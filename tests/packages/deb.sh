@@ -42,7 +42,7 @@ result $? "the tools depend on the plugin"
 unpacked=$work/unpacked
 dpkg-deb -x "$plugin" "$unpacked" && dpkg-deb -x "$tools" "$unpacked"
 result $? "the packages cannot be unpacked"
-for program in cf-bench cf-demo cf-diagnose cf-identify cf-regions cf-watch; do
+for program in cf-bench cf-demo cf-diagnose cf-identify cf-regions cf-verify cf-watch; do
   [ -x "$unpacked/usr/bin/$program" ] && [ -s "$unpacked/usr/share/man/man1/$program.1.gz" ] &&
     [ -s "$unpacked/usr/share/bash-completion/completions/$program" ]
   result $? "$program with its page and its completion"
