@@ -382,13 +382,17 @@ def check_recordings(tally, run, camera):
     lost = [tuple(run.hazards.lost)] if 'disk' in camera.roles else []
     mine = [event for event in events if event.get('camera') == camera.name]
     finished = {event['file']: event for event in mine if event['type'] == 'piece-finished'}
-    on_disk = set(glob.glob(os.path.join(camera.rec, camera.name + '-*')))
+    files = set(glob.glob(os.path.join(camera.rec, camera.name + '-*')))
+    records = {file for file in files if file.endswith('.json')}
+    on_disk = files - records
     tally.add(camera.young in on_disk and camera.old not in on_disk, f'{camera.name}: of older pieces one is deleted')
     on_disk.discard(camera.young)
     tally.add(finished and set(finished) <= on_disk and len(on_disk - set(finished)) == len(lost),
               f'{camera.name}: every piece was finished{", but the one when the disk did not answer" if lost else ""}',
               f'{len(finished)} events, on disk besides: {sorted(on_disk - set(finished))[:3]}, '
               f'gone: {sorted(set(finished) - on_disk)[:3]}')
+    tally.add(records == {file + '.json' for file in finished}, f'{camera.name}: every piece has its record',
+              f'{sorted(records)[:3]}, {sorted(finished)[:3]}')
     times, bad = [], []
     for piece in (event for event in mine if event['type'] == 'piece-begun'):
         path, said = piece['file'], finished.get(piece['file'], {}).get('duration_s')
