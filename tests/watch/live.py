@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Copyright (C) 2026 the gst-cuda-filters authors
 """cf-watch: filtered video for viewers, over RTSP: what they see and do not see, who may watch, viewers that do not
-read, cameras that go. See harness.py."""
+read, cameras that go. CF_WATCH_RECORDER=SECONDS has a recorder run for so long. See harness.py."""
 import base64
 import hashlib
 import json
@@ -19,6 +19,7 @@ import time
 from harness import SECONDS, Failed, Skip, Stream, Watch, expect, main, need, run, sanitized
 from hidden import FILL, LARGE, Camera, expect_hidden
 
+RECORDER = float(os.environ.get('CF_WATCH_RECORDER', '0'))
 COVERED = FILL.replace('0,0,2,2', '0.4,0.4,0.4,0.4')
 
 
@@ -256,6 +257,48 @@ def pictures(folder):
                 viewer.end('another size')
             with Viewer(port, size=(64, 48)) as viewer:
                 viewer.frames(5, 'another size')
+            watch.end()
+
+
+def recorded(path):
+    """Returns how many pictures a file has, each of which has to be covered."""
+    width, height = LARGE
+    film = subprocess.run(['ffmpeg', '-v', 'fatal', '-i', path, '-fps_mode', 'passthrough', '-f', 'rawvideo',
+                           '-pix_fmt', 'gray', '-'], stdout=subprocess.PIPE, check=True, timeout=SECONDS).stdout
+    for at in range(0, len(film), width * height):
+        expect_hidden([film[at + y * width:at + (y + 1) * width] for y in range(height)], f'{path}, byte {at}')
+    return len(film) // (width * height)
+
+
+def recorder(folder):
+    """FFmpeg records the stream as it is, and begins anew when the camera was away: its files have all pictures from
+    when it was served until the camera went."""
+    need('ffmpeg')
+    end, films, total, held = time.monotonic() + RECORDER, 0, 0, 0
+    with Camera() as camera:
+        camera.show(LARGE)
+        with Watch(config(camera), folder) as watch:
+            port = port_of(watch)
+            while films < 2 or time.monotonic() < end:
+                shown(watch, port)
+                path = os.path.join(folder, f'{films}.mkv')
+                with subprocess.Popen(['ffmpeg', '-v', 'error', '-rtsp_transport', 'tcp', '-i',
+                                       f'rtsp://127.0.0.1:{port}/door', '-c', 'copy', path]) as ffmpeg:
+                    served = watch.until('it is served', lambda s: s['cameras']['door']['live']['clients'])
+                    begun = served['cameras']['door']['frames']
+                    status = watch.until('a film', lambda s: s['cameras']['door']['frames'] > begun + 250)
+                    lost = watch.events[-1]['seq'] if watch.events else 0
+                    camera.cut()
+                    watch.wait('lost', 'door', after={'seq': lost})
+                    expect(ffmpeg.wait(SECONDS) == 0, f'FFmpeg ended with {ffmpeg.returncode}')
+                pictures = recorded(path)
+                expect(pictures > status['cameras']['door']['frames'] - begun - 25, f'{pictures} pictures in {path}')
+                os.unlink(path)
+                films, total, held = films + 1, total + pictures, held or memory(watch)
+                watch.ask('restart door')
+                watch.wait('back', 'door', after={'seq': lost})
+            print(f'recorder: {films} films, {total} pictures, {held} MiB after the first, {memory(watch)} at the end')
+            expect(memory(watch) < held + 32, f'{held} MiB, then {memory(watch)}')
             watch.end()
 
 
@@ -581,4 +624,4 @@ def check(folder):
 
 
 if __name__ == '__main__':
-    sys.exit(main(pictures, first, slow, flood, requests, login, cameras_go, gone, many, encrypted, check))
+    sys.exit(main(pictures, recorder, first, slow, flood, requests, login, cameras_go, gone, many, encrypted, check))
