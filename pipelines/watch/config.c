@@ -73,6 +73,8 @@ static const Field mqtt_fields[] = {
   { "topic", FIELD_TEXT, CONFIG (mqtt.topic) },
   { "user", FIELD_TEXT, CONFIG (mqtt.user) },
   { "tls", FIELD_OTHER },
+  { "control", FIELD_BOOL, CONFIG (mqtt.control) },
+  { "discovery", FIELD_TEXT, CONFIG (mqtt.discovery) },
   { NULL },
 };
 
@@ -164,6 +166,7 @@ config_free (Config *config)
   g_free (config->mqtt.topic);
   g_free (config->mqtt.user);
   g_free (config->mqtt.ca);
+  g_free (config->mqtt.discovery);
   g_free (config->metrics.address);
   g_free (config->page.address);
   g_free (config->page.users);
@@ -476,6 +479,9 @@ read_mqtt (Reader *reader, JsonObject *object, Config *config)
     config->mqtt.port = config->mqtt.tls ? 8883 : 1883;
   if (strpbrk (config->mqtt.topic, "+#") || !*config->mqtt.topic)
     ok = reader_fault (reader, object, "mqtt", "topic", "has to be a topic without + and #");
+  if (config->mqtt.discovery && (strpbrk (config->mqtt.discovery, "+#") || !*config->mqtt.discovery))
+    ok = reader_fault (reader, object, "mqtt", "discovery",
+        "has to be the prefix that Home Assistant looks at, \"homeassistant\" unless it was told another");
   return ok;
 }
 

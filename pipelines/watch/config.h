@@ -62,8 +62,9 @@ typedef struct {
   } control;
   struct {
     char *host, *topic, *user, *ca;
+    char *discovery; /* Home Assistant's prefix; NULL: it is told nothing */
     guint port;
-    gboolean tls;
+    gboolean tls, control;
   } mqtt;
   struct {
     gboolean on, allow_remote;

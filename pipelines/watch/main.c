@@ -16,6 +16,7 @@
 #include "secrets.h"
 #include "serve.h"
 #include "status.h"
+#include "topics.h"
 #include "try.h"
 #include "watch.h"
 #include "ws.h"
@@ -63,6 +64,7 @@ on_event (const char *line, const char *camera, const char *type)
   if (events_are_quiet ())
     try_show_event (line, type);
   mqtt_publish (line, camera, type);
+  topics_see_event (type);
   ws_show_event (line, type);
 }
 
@@ -203,7 +205,7 @@ run (Config *config)
   events_start (on_event, config->trial);
   if (config->trial)
     try_show_link (config, watch.page_port);
-  mqtt_start (config);
+  topics_start (&watch, config);
   signal_sources[0] = g_unix_signal_add (SIGINT, on_interrupt, &watch);
   signal_sources[1] = g_unix_signal_add (SIGTERM, on_terminate, &watch);
   g_unix_signal_add (SIGHUP, on_hang_up, &watch);

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * mqtt.c: events to a broker, with libmosquitto where it is found at build time. Each connection has a client of its
- * own; what the broker has not acknowledged goes to the head of the queue again, so events arrive in order, at least
- * once. */
+ * mqtt.c: events to a broker, and messages from it, with libmosquitto where it is found at build time. Each connection
+ * has a client of its own; what the broker has not acknowledged goes to the head of the queue again, so events arrive
+ * in order, at least once.
+ *
+ * With subscriptions it speaks MQTT 5: only this says of a message that came just now whether it is retained, does not
+ * send back what we have sent, and keeps large messages away. */
 #include "mqtt.h"
 
 #ifdef HAVE_MOSQUITTO
@@ -14,6 +17,7 @@
 #include <errno.h>
 #include <linux/tcp.h> /* netinet/tcp.h lacks tcpi_bytes_received */
 #include <mosquitto.h>
+#include <mqtt_protocol.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <string.h>
@@ -29,23 +33,29 @@
 #define FIRST_DELAY 1000  /* ms */
 #define LAST_DELAY 30000
 #define MAX_UNASKED (1 << 20) /* bytes that a broker may send without an answer in them */
+#define MAX_WAITING 64        /* messages that wait for the main thread: then no more are read */
+#define MAX_TEXT (64 << 10)   /* bytes of a message */
 #define END_WITHIN (2 * G_USEC_PER_SEC)
 
 typedef struct {
   char *topic, *text;
-  int id; /* of libmosquitto, while it is not acknowledged */
+  gboolean retained; /* by the broker; else it is an event, or an answer */
+  int id;            /* of libmosquitto, while it is not acknowledged */
 } Item;
 
 static struct {
   /* Written before the thread starts. */
   char *host, *prefix, *user, *ca;
+  char **subscriptions; /* NULL-terminated; NULL: none */
+  MqttTaker take;
   int port;
   gboolean tls, on;
   int wake; /* an eventfd */
 
   GMutex lock; /* of what follows, up to `connected` */
   GCond ended;
-  GQueue queue;
+  GQueue queue, received; /* received: messages that `take` has not taken yet */
+  gboolean taking;        /* the main thread is to take them */
   guint64 lost;
   gboolean ending, over, connected;
   gint64 end_by;
@@ -62,6 +72,24 @@ item_free (Item *item)
   g_free (item->topic);
   g_free (item->text);
   g_free (item);
+}
+
+static void
+wake (void)
+{
+  if (eventfd_write (mqtt.wake, 1))
+    return; /* it is awake already */
+}
+
+static gboolean
+is_ending (void)
+{
+  gboolean ending;
+
+  g_mutex_lock (&mqtt.lock);
+  ending = mqtt.ending;
+  g_mutex_unlock (&mqtt.lock);
+  return ending;
 }
 
 /* ---- events about the broker --------------------------------------------- */
@@ -108,15 +136,73 @@ set_connected (gboolean connected, const char *reason)
 static void
 on_connect (struct mosquitto *client, void *data, int code)
 {
-  (void) client;
   (void) data;
   mqtt.answered = TRUE;
   mqtt.accepted = code == 0;
   mqtt.refused = code != 0;
   if (code) {
     g_free (mqtt.why);
-    mqtt.why = g_strdup (mosquitto_connack_string (code));
+    mqtt.why = g_strdup (mqtt.subscriptions ? mosquitto_reason_string (code) : mosquitto_connack_string (code));
+    return;
   }
+  for (char **topic = mqtt.subscriptions; topic && *topic; topic++)
+    mosquitto_subscribe_v5 (client, NULL, *topic, 1, MQTT_SUB_OPT_NO_LOCAL | MQTT_SUB_OPT_RETAIN_AS_PUBLISHED, NULL);
+}
+
+/* Takes the next message; then cameras have their turn. */
+static gboolean
+take_message (gpointer data)
+{
+  Item *item;
+
+  (void) data;
+  g_mutex_lock (&mqtt.lock);
+  item = g_queue_pop_head (&mqtt.received);
+  mqtt.taking = item != NULL;
+  if (g_queue_get_length (&mqtt.received) == MAX_WAITING - 1)
+    wake ();
+  g_mutex_unlock (&mqtt.lock);
+  if (!item)
+    return G_SOURCE_REMOVE;
+  mqtt.take (item->topic, item->text, item->retained);
+  item_free (item);
+  return G_SOURCE_CONTINUE;
+}
+
+static void
+on_message (struct mosquitto *client, void *data, const struct mosquitto_message *message)
+{
+  Item *item;
+
+  (void) client;
+  (void) data;
+  mqtt.answered = TRUE; /* this was asked for */
+  if (is_ending () || !g_utf8_validate (message->topic, -1, NULL))
+    return;
+  item = g_new0 (Item, 1);
+  item->topic = g_strdup (message->topic);
+  item->retained = message->retain;
+  if (message->payloadlen == 0)
+    item->text = g_strdup ("");
+  else if (message->payloadlen <= MAX_TEXT && g_utf8_validate (message->payload, message->payloadlen, NULL))
+    item->text = g_strndup (message->payload, (gsize) message->payloadlen);
+  g_mutex_lock (&mqtt.lock);
+  g_queue_push_tail (&mqtt.received, item);
+  if (!mqtt.taking)
+    in_main (take_message, NULL);
+  mqtt.taking = TRUE;
+  g_mutex_unlock (&mqtt.lock);
+}
+
+static gboolean
+may_read (void)
+{
+  gboolean may;
+
+  g_mutex_lock (&mqtt.lock);
+  may = mqtt.ending || g_queue_get_length (&mqtt.received) < MAX_WAITING;
+  g_mutex_unlock (&mqtt.lock);
+  return may;
 }
 
 static void
@@ -178,7 +264,7 @@ read_some (struct mosquitto *client)
   return status;
 }
 
-/* Breaks a connection over which the broker sends more than answers. We subscribe to nothing, and libmosquitto would
+/* Breaks a connection over which the broker sends more than answers and what is subscribed to: libmosquitto would
  * collect a message of any size. Returns libmosquitto's status. */
 static int
 check_amount (struct mosquitto *client, guint64 *before)
@@ -220,6 +306,9 @@ make_client (void)
   mosquitto_connect_callback_set (client, on_connect);
   mosquitto_publish_callback_set (client, on_published);
   mosquitto_log_callback_set (client, on_log);
+  mosquitto_message_callback_set (client, on_message);
+  if (mqtt.subscriptions)
+    mosquitto_int_option (client, MOSQ_OPT_PROTOCOL_VERSION, MQTT_PROTOCOL_V5);
   mosquitto_will_set (client, topic, 7, "offline", 1, TRUE);
   if ((user && mosquitto_username_pw_set (client, user, password)) ||
       (mqtt.tls && mosquitto_tls_set (client, mqtt.ca, mqtt.ca ? NULL : "/etc/ssl/certs", NULL, NULL, NULL))) {
@@ -227,6 +316,30 @@ make_client (void)
     return NULL;
   }
   return client;
+}
+
+/* Takes a message that the broker will not get. */
+static void
+lose (Item *item)
+{
+  g_mutex_lock (&mqtt.lock);
+  mqtt.lost += !item->retained;
+  g_mutex_unlock (&mqtt.lock);
+  item_free (item);
+}
+
+/* Returns libmosquitto's status. */
+static int
+open_connection (struct mosquitto *client)
+{
+  mosquitto_property *limits = NULL;
+  int status;
+
+  if (mqtt.subscriptions)
+    mosquitto_property_add_int32 (&limits, MQTT_PROP_MAXIMUM_PACKET_SIZE, 2 * MAX_TEXT);
+  status = mosquitto_connect_bind_v5 (client, mqtt.host, mqtt.port, KEEP_ALIVE, NULL, limits);
+  mosquitto_property_free_all (&limits);
+  return status;
 }
 
 /* Hands queued events to the client. Returns libmosquitto's status. */
@@ -244,20 +357,16 @@ send_queued (struct mosquitto *client)
     if (!item)
       break;
     g_queue_push_tail (&mqtt.sent, item);
-    status = mosquitto_publish (client, &item->id, item->topic, (int) strlen (item->text), item->text, 1, FALSE);
+    status = mosquitto_publish (client, &item->id, item->topic, (int) strlen (item->text), item->text, 1,
+        item->retained);
+    /* The broker takes no such message, or MQTT has no such topic. The next ones are to arrive all the same. */
+    if (status == MOSQ_ERR_OVERSIZE_PACKET || status == MOSQ_ERR_RETAIN_NOT_SUPPORTED || status == MOSQ_ERR_INVAL ||
+        status == MOSQ_ERR_MALFORMED_UTF8 || status == MOSQ_ERR_PAYLOAD_SIZE) {
+      lose (g_queue_pop_tail (&mqtt.sent));
+      status = MOSQ_ERR_SUCCESS;
+    }
   }
   return status;
-}
-
-static gboolean
-is_ending (void)
-{
-  gboolean ending;
-
-  g_mutex_lock (&mqtt.lock);
-  ending = mqtt.ending;
-  g_mutex_unlock (&mqtt.lock);
-  return ending;
 }
 
 /* Returns whether the program ends, and all is sent or it is too late for it. */
@@ -283,7 +392,7 @@ wait_for (struct mosquitto *client, int ms)
 
   if (client) {
     fds[1].fd = mosquitto_socket (client);
-    fds[1].events = (short) (POLLIN | (mosquitto_want_write (client) ? POLLOUT : 0));
+    fds[1].events = (short) ((may_read () ? POLLIN : 0) | (mosquitto_want_write (client) ? POLLOUT : 0));
   }
   if (poll (fds, 2, ms) > 0 && fds[0].revents & POLLIN && eventfd_read (mqtt.wake, &count))
     return; /* another call has read it */
@@ -310,7 +419,8 @@ serve (struct mosquitto *client)
       return MOSQ_ERR_CONN_LOST;
     if (status == MOSQ_ERR_SUCCESS) {
       wait_for (client, is_ending () ? 100 : 1000);
-      status = read_some (client);
+      if (may_read ())
+        status = read_some (client);
     }
     if (status == MOSQ_ERR_SUCCESS)
       status = check_amount (client, &before);
@@ -339,7 +449,7 @@ static gboolean
 connect_once (void)
 {
   struct mosquitto *client = make_client ();
-  int status = client ? mosquitto_connect (client, mqtt.host, mqtt.port, KEEP_ALIVE) : MOSQ_ERR_NOMEM;
+  int status = client ? open_connection (client) : MOSQ_ERR_NOMEM;
 
   mqtt.accepted = mqtt.refused = FALSE;
   if (client && status == MOSQ_ERR_SUCCESS)
@@ -390,15 +500,8 @@ mqtt_thread (gpointer data)
 
 /* ---- the main thread ----------------------------------------------------- */
 
-static void
-wake (void)
-{
-  if (eventfd_write (mqtt.wake, 1))
-    return; /* it is awake already */
-}
-
 void
-mqtt_start (const Config *config)
+mqtt_start (const Config *config, char **subscriptions, MqttTaker take)
 {
   if (!config->mqtt.host)
     return;
@@ -408,31 +511,56 @@ mqtt_start (const Config *config)
   mqtt.prefix = g_strdup (config->mqtt.topic);
   mqtt.user = g_strdup (config->mqtt.user);
   mqtt.ca = g_strdup (config->mqtt.ca);
+  mqtt.subscriptions = g_strdupv (subscriptions);
+  mqtt.take = take;
   mqtt.port = (int) config->mqtt.port;
   mqtt.tls = config->mqtt.tls;
   mqtt.wake = eventfd (0, EFD_CLOEXEC | EFD_NONBLOCK);
   g_thread_unref (g_thread_new ("mqtt", mqtt_thread, NULL));
 }
 
+/* Takes the topic. Call it with the lock held. */
+static void
+queue (char *topic, const char *text, gboolean retained)
+{
+  Item *item = g_new0 (Item, 1);
+
+  item->topic = topic;
+  item->text = g_strdup (text);
+  item->retained = retained;
+  g_queue_push_tail (&mqtt.queue, item);
+}
+
 void
 mqtt_publish (const char *line, const char *camera, const char *type)
 {
-  Item *item;
-
   if (!mqtt.on)
     return;
-  item = g_new0 (Item, 1);
-  item->topic = camera ? g_strdup_printf ("%s/%s/%s", mqtt.prefix, camera, type)
-                       : g_strdup_printf ("%s/%s", mqtt.prefix, type);
-  item->text = g_strdup (line);
   g_mutex_lock (&mqtt.lock);
-  g_queue_push_tail (&mqtt.queue, item);
+  queue (camera ? g_strdup_printf ("%s/%s/%s", mqtt.prefix, camera, type)
+                : g_strdup_printf ("%s/%s", mqtt.prefix, type),
+      line, FALSE);
   if (g_queue_get_length (&mqtt.queue) > MAX_QUEUED) {
     item_free (g_queue_pop_head (&mqtt.queue)); /* the oldest */
     mqtt.lost++;
   }
   g_mutex_unlock (&mqtt.lock);
   wake ();
+}
+
+gboolean
+mqtt_send (const char *topic, const char *text, gboolean retained)
+{
+  gboolean room;
+
+  g_mutex_lock (&mqtt.lock);
+  room = mqtt.connected && g_queue_get_length (&mqtt.queue) < MAX_QUEUED / 10;
+  if (room)
+    queue (g_strdup (topic), text, retained);
+  g_mutex_unlock (&mqtt.lock);
+  if (room)
+    wake ();
+  return room;
 }
 
 void

@@ -594,8 +594,9 @@ overrides_list (const Overrides *overrides)
     const Key *key = &override->key;
 
     json_array_add_object_element (list,
-        object_of ("element", text_node (key->name ? key->name : key->kind), "property", text_node (override->property),
-            "value", text_node (override->value), "refused", override->refused ? bool_node (TRUE) : NULL, "missing",
+        object_of ("element", text_node (key->name ? key->name : key->kind), "nth",
+            !key->name && key->nth ? int_node (key->nth) : NULL, "property", text_node (override->property), "value",
+            text_node (override->value), "refused", override->refused ? bool_node (TRUE) : NULL, "missing",
             override->gone ? bool_node (TRUE) : NULL, NULL));
   }
   return list;

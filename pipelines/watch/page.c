@@ -48,6 +48,7 @@ page_link (const Config *config, GString *wrong)
 
 #ifdef HAVE_SOUP
 #define API "/api/v1/"
+#define FILES "/cf-watch/page/"
 
 static Http *server;
 static char *users_path;        /* NULL: only the token opens the page */
@@ -328,9 +329,19 @@ answer_logout (const Call *call)
   http_answer_json (call->message, SOUP_STATUS_OK, object_of ("ok", bool_node (TRUE), NULL));
 }
 
+/* The same table as a file of OpenAPI. */
+static void
+answer_api (const Call *call)
+{
+  g_autoptr (GBytes) bytes = g_resources_lookup_data (FILES "api.json", G_RESOURCE_LOOKUP_FLAGS_NONE, NULL);
+
+  http_answer (call->message, SOUP_STATUS_OK, "application/json", bytes);
+}
+
 /* ---- the table ----------------------------------------------------------- */
 
 static const Route routes[] = {
+  { "GET", "api.json", .answer = answer_api },
   { "GET", "status", "status" },
   { "GET", "cameras", .answer = answer_cameras },
   { "GET", "cameras/*", "status" },
@@ -462,7 +473,7 @@ on_request (SoupServer *soup, SoupServerMessage *message, const char *path, GHas
   }
   for (guint i = 0; i < G_N_ELEMENTS (files); i++) {
     const char *file = i > 0 || http_login (message) ? files[i].name : "login.html"; /* the first is the page itself */
-    g_autofree char *name = g_strconcat ("/cf-watch/page/", file, NULL);
+    g_autofree char *name = g_strconcat (FILES, file, NULL);
     g_autoptr (GBytes) bytes = NULL;
 
     if (strcmp (path, files[i].path))

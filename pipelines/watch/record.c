@@ -508,6 +508,12 @@ recorder_set_when (Recorder *recorder, int when)
   return TRUE;
 }
 
+int
+recorder_when (const Recorder *recorder)
+{
+  return recorder->when;
+}
+
 void
 recorder_pause (Recorder *recorder, CameraSettings *next)
 {

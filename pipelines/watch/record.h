@@ -19,6 +19,8 @@ gboolean recorder_packet (GstBuffer *buffer, GstCaps *caps, gint64 wall, gpointe
 /* Sets what the command `record` says: a RecordWhen, -1: as the settings say. Returns FALSE if the camera has no
  * folder. */
 gboolean recorder_set_when (Recorder *recorder, int when);
+/* Returns what that is now, -1: as the settings say. */
+int recorder_when (const Recorder *recorder);
 /* Motion has begun or ended, as `by` says ("cudamedian", "motioncells"). */
 void recorder_motion (Recorder *recorder, gboolean on, const char *by);
 /* As if something had moved now. */

@@ -36,6 +36,7 @@ def settings(folder):
         ({'cameras': {'a': {**CAMERA, 'fliter': ''}}}, 'no such setting'),
         ({'cameras': {'a': {**CAMERA, 'record': {'folder': '/x', 'quality': 52}}}}, 'record.quality'),
         ({'cameras': {}, 'mqtt': {'host': 'h', 'topic': 'a/#'}}, 'topic'), ({'cameras': {}, 'mqtt': {}}, 'host'),
+        ({'cameras': {}, 'mqtt': {'host': 'h', 'discovery': '+'}}, 'mqtt.discovery'),
         ({'cameras': {}, 'defaults': {'latency': -1}}, 'defaults.latency'), ({'cameras': {}, 'control': 7}, 'object'),
         ({'cameras': {}, 'page': {}}, 'page.port'), ({'cameras': {}, 'page': {'port': 70000}}, '0 to 65535'),
         ({'cameras': {}, 'page': {'port': 1, 'address': '0.0.0.0'}}, 'ssh -L 1:127.0.0.1:1 HOST'),
