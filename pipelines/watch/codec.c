@@ -4,8 +4,12 @@
  * codec.c: the kinds of video that are recorded and shown, and their encoders. */
 #include "codec.h"
 
+#include "elements.h"
+
 #include <stdlib.h>
 #include <string.h>
+
+#define USUAL_RATE 25 /* frames a second */
 
 /* Returns the length of the unit that begins there, of `rest` bytes with its length. */
 static gsize
@@ -112,6 +116,31 @@ set_properties (GstElement *element, const char *text, guint quality)
   }
 }
 
+/* An encoder that does not know how long a frame lasts waits for the next one: 40 ms more for whoever watches. So frames
+ * of an unknown rate get a usual one. The times that they are shown at stay what they are. */
+static GstPadProbeReturn
+name_rate (GstPad *pad, GstPadProbeInfo *info, gpointer data)
+{
+  GstEvent *event = info->data;
+  GstCaps *caps;
+  int n = 0, d = 1;
+
+  (void) pad;
+  (void) data;
+  if (GST_EVENT_TYPE (event) != GST_EVENT_CAPS)
+    return GST_PAD_PROBE_OK;
+  gst_event_parse_caps (event, &caps);
+  gst_structure_get_fraction (gst_caps_get_structure (caps, 0), "framerate", &n, &d);
+  if (n > 0)
+    return GST_PAD_PROBE_OK;
+  caps = gst_caps_copy (caps);
+  gst_caps_set_simple (caps, "framerate", GST_TYPE_FRACTION, USUAL_RATE, 1, NULL);
+  info->data = gst_event_new_caps (caps);
+  gst_caps_unref (caps);
+  gst_event_unref (event);
+  return GST_PAD_PROBE_OK;
+}
+
 GstElement *
 codec_make_encoder (const Codec *codec, guint quality, gboolean gpu, gboolean *on_gpu)
 {
@@ -122,6 +151,7 @@ codec_make_encoder (const Codec *codec, guint quality, gboolean gpu, gboolean *o
     if ((of[i].on_gpu && !gpu) || !(element = gst_element_factory_make (of[i].factory, "encoder")))
       continue;
     set_properties (element, of[i].settings, quality);
+    element_add_probe (element, "sink", GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, name_rate, NULL);
     *on_gpu = of[i].on_gpu;
   }
   return element;
