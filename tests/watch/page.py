@@ -490,7 +490,7 @@ def on_phone(page, web, where):
         const list = (what, wrong) => [...document.querySelectorAll(what)].filter(node =>
           node.checkVisibility() && wrong(node.getBoundingClientRect())).map(node => node.outerHTML.slice(0, 99));
         return [innerWidth, document.documentElement.scrollWidth, list('body *', box => box.right > innerWidth + 1),
-          list('button, select, #controls input, #line, #split, summary', box => box.height < 24)];"""
+          list('button, select, #controls input, #name, #line, #split, summary', box => box.height < 24)];"""
     expect(web.run(wide) == [412, 412, [], []], web.run(wide))
     if where:
         web.shot(os.path.join(where, 'phone-grid.png'))
@@ -500,6 +500,122 @@ def on_phone(page, web, where):
     expect(web.run(wide) == [412, 412, [], []], web.run(wide))
     if where:
         web.shot(os.path.join(where, 'phone.png'))
+    web.run('location.hash = "hall"')
+    web.until('another camera', lambda: web.run('return controls.has("1/seeds")') and middle(web, '#picture') >= 0)
+    web.run('const t = document.getElementById("target"); t.value = "0/zones"; t.onchange()')
+    left, top, width, height = place(web)
+    for x, y in ((0.1, 0.6), (0.3, 0.6), (0.3, 0.9)):
+        web.drag((left + x * width, top + y * height))
+    expect(web.run(wide) == [412, 412, [], []], web.run(wide))
+    if where:
+        web.shot(os.path.join(where, 'phone-zone.png'))
+
+
+def place(web):
+    """Returns where the picture is on the page: left, top, width and height."""
+    return web.run('const box = document.getElementById("draw").getBoundingClientRect();'
+                   'return [box.left, box.top, box.width, box.height]')
+
+
+def areas(page, web, where):
+    """Rectangles and a polygon, by mouse and by keyboard."""
+    left, top, width, height = place(web)
+
+    def at(x, y):
+        return left + x * width, top + y * height
+
+    # Another rectangle in place of the one that there is.
+    web.run('document.getElementById("clear").click()')
+    web.drag(at(0.1, 0.1), at(0.2, 0.2), at(0.3, 0.4))
+    web.run('document.getElementById("apply").click()')
+    event = page.wait('command', 'door', command='set')
+    sides = [float(one) for one in event['arguments'].split(' ')[1].split(',')]
+    expect(all(abs(a - b) < 0.02 for a, b in zip(sides, (0.1, 0.1, 0.2, 0.3))), event)
+    web.until('the middle, which is hidden no more', lambda: middle(web, '#picture') > 200)
+    # By keyboard alone: a rectangle in the middle, larger by one step to the right.
+    web.run('document.getElementById("draw").focus()')
+    web.keys('\ue007', '\ue014')
+    web.run('document.getElementById("apply").click()')
+    event = page.wait('command', 'door', command='set')
+    expect(event['arguments'].endswith('; 0.4000,0.4000,0.2100,0.2000'), event)
+    web.until('the middle, which is hidden again', lambda: 0 <= middle(web, '#picture') < 60)
+    # A polygon, by four clicks.
+    web.run('const t = document.getElementById("target"); t.value = "0/mask-polygons"; t.onchange()')
+    for point in ((0.7, 0.1), (0.9, 0.1), (0.9, 0.3), (0.7, 0.3)):
+        web.drag(at(*point))
+    if where:
+        web.shot(os.path.join(where, 'page.png'))
+    web.run('document.getElementById("apply").click()')
+    event = page.wait('command', 'door', command='set')
+    expect(event['arguments'].startswith('0.mask-polygons 0.7') and event['arguments'].count(',') == 4, event)
+
+
+def zones(page, web, where):
+    """Zones by mouse, with names: in force on the next frame. By keyboard alone, another one; its name, the choice of
+    one, and its end. Points in pixels."""
+    web.run('location.hash = "hall"')
+    web.until('the camera', lambda: middle(web, '#picture') >= 0 and web.run('return controls.has("1/seeds")'))
+    drawn = web.run('return [...document.getElementById("target").options].map(one => one.value)')
+    expect(sorted(drawn) == ['0/mask-polygons', '0/roi', '0/zones', '1/mask-polygons', '1/roi', '1/seeds', '1/zones'],
+           drawn)
+    target = 'const t = document.getElementById("target"); t.value = arguments[0]; t.onchange()'
+    state = 'const name = document.getElementById("name"); return [name.checkVisibility(), name.disabled, name.value]'
+    left, top, width, height = place(web)
+    expect(web.run(state)[0] is False, 'a name of a polygon')
+    web.run(target, '0/zones')
+    expect(web.run(state) == [True, True, ''], web.run(state))
+    for x, y in ((0, 0), (1, 0), (1, 1), (0, 1)):
+        web.drag((left + 1 + x * (width - 2), top + 1 + y * (height - 2)))
+    expect(web.run(state) == [True, False, 'zone1'], web.run(state))
+    web.run('document.getElementById("name").select()')
+    web.keys(*'ha:ll <b>;')
+    expect(web.run('return document.querySelector("#draw text").textContent') == 'hall <b>', 'the name in the picture')
+    if where:
+        web.shot(os.path.join(where, 'page-zone.png'))
+    web.run('document.getElementById("apply").click()')
+    event = page.wait('command', 'hall', command='set')
+    expect(event['arguments'].startswith('0.zones hall <b>: 0.') and event['arguments'].count(',') == 4, event)
+    event = page.wait('element', 'hall', after=event, name='cudamedian')
+    while event['fields'].get('zone') != 'hall <b>':  # the ball is in it
+        event = page.wait('element', 'hall', after=event, name='cudamedian')
+    # By keyboard: a triangle, its name, and Apply.
+    web.tab_to('#draw')
+    web.keys('\ue007', '\ue007', *'\ue014' * 5, '\ue007', *'\ue015' * 5, '\ue00c')
+    web.tab_to('#name')
+    web.keys('\ue010', *'\ue003' * 5, *'yard')
+    web.tab_to('#apply')
+    web.keys('\ue007')
+    event = page.wait('command', 'hall', command='set', after=event)
+    expect(event['arguments'].endswith('; yard: 0.5,0.5 0.55,0.5 0.55,0.55'), event)
+    # The other one is chosen and removed; the one that nobody has touched stays as it is written.
+    web.until('the answer', lambda: 'yard' in web.run('return controls.get("0/zones").property.value'))
+    web.run('document.getElementById("draw").focus()')
+    web.keys('\ue00e')
+    expect(web.run(state)[2] == 'hall <b>', web.run(state))
+    web.keys('\ue017')
+    web.run('document.getElementById("apply").click()')
+    event = page.wait('command', 'hall', command='set', after=event)
+    expect(event['arguments'] == '0.zones yard: 0.5,0.5 0.55,0.5 0.55,0.55', event)
+    # A name that another zone has: the element's sentence, and what was in force stays.
+    web.run('document.getElementById("draw").focus()')
+    web.keys('\ue007', '\ue007', '\ue014', '\ue007', '\ue015')
+    web.run('const name = document.getElementById("name"); name.value = "yard"; name.oninput({ target: name })')
+    expect(web.console() == [], 'the console')
+    web.run('document.getElementById("apply").click()')
+    web.until("the element's sentence", lambda: 'has the name of an earlier one' in web.run(
+        'return controls.get("0/zones").note.textContent'))
+    expect(len(web.console()) == 1, 'the answer 422')
+    expect(page.api('GET', 'cameras/hall/elements/0/zones')['value'].startswith('yard: 0.5,0.5 0.55'), 'the zones')
+    # Points: pixels of the frame, whatever size it is shown in.
+    web.run(target, '1/seeds')
+    left, top, width, height = place(web)
+    web.drag((left + width * 0.25, top + height * 0.75))
+    web.run('document.getElementById("draw").focus()')
+    web.keys('\ue007', '\ue014')
+    web.run('document.getElementById("apply").click()')
+    event = page.wait('command', 'hall', command='set', after=event)
+    x, y = map(int, event['arguments'].split(' ')[1].rstrip(';').split(','))
+    expect(abs(x - 80) < 3 and abs(y - 180) < 3 and event['arguments'].endswith('; 163,120'), event)
 
 
 def browser(folder):
@@ -507,7 +623,10 @@ def browser(folder):
     white = {'source': 'test:white', 'width': 640, 'height': 480, 'rate': 10}
     cameras = {'door': {**white, 'filter': HIDE}, 'yard': {**white, 'record': {'folder': os.path.join(folder, 'rec'),
                                                                                'when': 'off'}},
-               'away': {'source': 'no such file'}, **{f'cam{n}': white for n in range(40)}}
+               'away': {'source': 'no such file'}, 'hall': {
+                  'source': 'test:ball', 'width': 320, 'height': 240, 'rate': 10,
+                  'filter': 'cudamedian temporal-method=running motion-meta=true ! cudasegment'},
+              **{f'cam{n}': white for n in range(40)}}
     with Page(cameras, folder) as page, Browser(folder) as web:
         page.wait('started', 'door', after=page.ready)
         web.go(page.link)
@@ -535,36 +654,7 @@ def browser(folder):
             'return controls.get("0/roi").note.textContent'))
         expect(page.api('GET', 'cameras/door/elements/0/roi')['value'] == '0.25,0.25,0.5,0.5', 'a refused value')
         expect(len(web.console()) == 1, 'the answer 422')  # Chromium itself reports it
-        left, top, width, height = web.run('const box = document.getElementById("draw").getBoundingClientRect();'
-                                           'return [box.left, box.top, box.width, box.height]')
-
-        def at(x, y):
-            return left + x * width, top + y * height
-
-        # Another rectangle in place of the one that there is.
-        web.run('document.getElementById("clear").click()')
-        web.drag(at(0.1, 0.1), at(0.2, 0.2), at(0.3, 0.4))
-        web.run('document.getElementById("apply").click()')
-        event = page.wait('command', 'door', command='set')
-        sides = [float(one) for one in event['arguments'].split(' ')[1].split(',')]
-        expect(all(abs(a - b) < 0.02 for a, b in zip(sides, (0.1, 0.1, 0.2, 0.3))), event)
-        web.until('the middle, which is hidden no more', lambda: middle(web, '#picture') > 200)
-        # By keyboard alone: a rectangle in the middle, larger by one step to the right.
-        web.run('document.getElementById("draw").focus()')
-        web.keys('\ue007', '\ue014')
-        web.run('document.getElementById("apply").click()')
-        event = page.wait('command', 'door', command='set')
-        expect(event['arguments'].endswith('; 0.4000,0.4000,0.2100,0.2000'), event)
-        web.until('the middle, which is hidden again', lambda: 0 <= middle(web, '#picture') < 60)
-        # A polygon, by four clicks.
-        web.run('const t = document.getElementById("target"); t.value = "0/mask-polygons"; t.onchange()')
-        for point in ((0.7, 0.1), (0.9, 0.1), (0.9, 0.3), (0.7, 0.3)):
-            web.drag(at(*point))
-        if where:
-            web.shot(os.path.join(where, 'page.png'))
-        web.run('document.getElementById("apply").click()')
-        event = page.wait('command', 'door', command='set')
-        expect(event['arguments'].startswith('0.mask-polygons 0.7') and event['arguments'].count(',') == 4, event)
+        areas(page, web, where)
         web.run('document.getElementById("enable").click()')
         page.wait('command', 'door', command='enable', arguments='off', by='page')
         web.until('the picture without the filter', lambda: middle(web, '#picture') > 200)
@@ -576,6 +666,7 @@ def browser(folder):
         web.until('the state', lambda: 'recorded' in web.run('return document.getElementById("state").textContent'))
         web.run('location.hash = ""')
         web.until('the grid again', lambda: not web.run('return document.getElementById("grid").hidden'))
+        zones(page, web, where)
         by_keyboard(page, web)
         on_phone(page, web, where)
         expect((said := web.console()) == [], f'the console: {said}')

@@ -1,49 +1,62 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Copyright (C) 2026 the gst-cuda-filters authors
-// Draws the areas that a filter is for over the picture, by mouse and by keyboard: the rectangles of `roi` and the
-// polygons of `mask-polygons`. All points are fractions of the frame.
+// Draws areas over the picture, by mouse and by keyboard: the rectangles of `roi`, the polygons of `mask-polygons`, the
+// polygons with names of `zones`, and the points of `seeds`. All points are fractions of the frame.
 'use strict';
 
 const STEP = 0.01; // of an arrow key
 const NEAR = 0.025; // a point that the mouse takes hold of
-const HELP = {
-  'roi': 'Drag the mouse over the picture. Keys, when the picture has the focus: Enter begins a rectangle, arrows move '
-    + 'its last corner, with Shift all of it, Delete removes it. Nothing drawn: the whole frame is filtered.',
-  'mask-polygons': 'Click for each corner, double-click for the last. Keys, when the picture has the focus: Enter sets '
-    + 'a corner, arrows move it, with Shift the whole polygon, Escape ends it, Delete removes it.',
+const ANY = ' With Shift they move all of it, Page Up and Page Down choose another one, Delete removes it.';
+const POLYGON = 'Click for each corner, double-click for the last. Keys, when the picture has the focus: Enter sets a '
+  + 'corner, arrows move it, Escape ends it.' + ANY;
+// The properties that are drawn. `corners`: how many each area has, 0: three or more.
+const KINDS = {
+  'roi': { corners: 2, help: 'Drag the mouse over the picture. Keys, when the picture has the focus: Enter begins a '
+    + 'rectangle, arrows move its last corner.' + ANY + ' Nothing drawn: the whole frame is filtered.' },
+  'mask-polygons': { corners: 0, help: POLYGON },
+  'zones': { corners: 0, named: true, help: POLYGON + ' Events have the name of the zone.' },
+  'seeds': { corners: 1, pixels: true, help: 'Click for each point. Keys, when the picture has the focus: Enter sets a '
+    + 'point, arrows move it.' + ANY },
 };
 
 const SVG = 'http://www.w3.org/2000/svg';
-let shapes = []; // of lists of points [x, y]; a rectangle has two corners
-let open = false; // the last polygon gets more corners
+let shapes = []; // of lists of points [x, y], with a `name` if they are zones; a rectangle has two corners
+let chosen = null; // the shape that keys move and that the name is of
+let open = false; // the chosen polygon gets more corners
 let held = null; // the point that the mouse has
+let touched = false; // what is shown is not what is in force
 
 const control = () => controls.get(find('target').value);
-const isPolygons = () => control()?.property.name === 'mask-polygons';
+const kind = () => KINDS[control()?.property.name];
 const clip = x => Math.min(1, Math.max(0, x));
 const number = x => String(+clip(x).toFixed(4));
 
-// Returns the fractions that the numbers of a rectangle are: all of them are, if one has a decimal point; else pixels.
-function toFractions(text, numbers) {
-  if (text.includes('.'))
-    return numbers;
+// Returns the size of the frames that pixels of the property count in, as far as it is known.
+function frameSize() {
+  const { videoWidth, videoHeight } = find('video');
+  const { naturalWidth, naturalHeight } = find(find('pair').hidden ? 'picture' : 'after');
   const size = controls.get(find('target').value.replace(/roi$/, 'roi-size'))?.property.value;
-  const [width, height] = size ? size.split('x').map(Number)
-    : !find('video').hidden ? [find('video').videoWidth || 1, find('video').videoHeight || 1]
-      : (({ naturalWidth, naturalHeight }) => [naturalWidth || 1, naturalHeight || 1])(
-        find(find('pair').hidden ? 'picture' : 'after'));
-  return numbers.map((value, i) => value / (i % 2 ? height : width));
+  return /^\d+x\d+$/.test(size) ? size.split('x').map(Number)
+    : find('video').hidden ? [naturalWidth || 1, naturalHeight || 1] : [videoWidth || 1, videoHeight || 1];
+}
+
+// Returns the fractions that the numbers of a rectangle or a point are. Those of a rectangle are fractions already if
+// one has a decimal point; else, as those of a point, pixels.
+function toFractions(text, numbers) {
+  const size = frameSize();
+  return text.includes('.') && !kind().pixels ? numbers : numbers.map((value, i) => value / size[i % 2]);
 }
 
 function read(text) {
   const parts = (text ?? '').split(';').map(part => part.trim()).filter(Boolean);
   return parts.map(part => {
-    const numbers = part.split(/[\s,]+/).map(Number);
-    if (isPolygons())
-      return numbers.flatMap((x, i) => i % 2 ? [] : [[x, numbers[i + 1]]]);
-    const [x, y, width, height] = toFractions(part, numbers);
-    return [[x, y], [x + width, y + height]];
-  }).map((shape, i) => Object.assign(shape, { text: parts[i], drawn: JSON.stringify(shape) }));
+    const colon = kind().named ? part.indexOf(':') + 1 : 0;
+    const numbers = part.slice(colon).trim().split(/[\s,]+/).map(Number);
+    const [x, y, width, height] = kind().corners ? toFractions(part, numbers) : [];
+    const shape = kind().corners === 2 ? [[x, y], [x + width, y + height]] : kind().corners === 1 ? [[x, y]]
+      : numbers.flatMap((value, i) => i % 2 ? [] : [[value, numbers[i + 1]]]);
+    return Object.assign(shape, { text: part, drawn: String(shape), name: part.slice(0, Math.max(colon - 1, 0)).trim() });
+  });
 }
 
 const bounds = ([[a, b], [c, d]]) =>
@@ -52,13 +65,16 @@ const bounds = ([[a, b], [c, d]]) =>
 // Returns an area as the element reads it. A decimal point says that these are fractions. One that nobody has touched
 // stays as it is written: an operator may add areas, not round those that hide.
 function writeShape(shape) {
-  if (shape.drawn === JSON.stringify(shape))
+  const { corners, named } = kind();
+  if (shape.drawn === String(shape))
     return shape.text;
-  return isPolygons() ? shape.map(point => point.map(number).join(',')).join(' ')
-    : bounds(shape).map(x => clip(x).toFixed(4)).join(',');
+  if (corners === 1)
+    return frameSize().map((size, i) => Math.min(size - 1, Math.floor(clip(shape[0][i]) * size))).join(',');
+  return corners === 2 ? bounds(shape).map(x => clip(x).toFixed(4)).join(',')
+    : (named ? shape.name + ': ' : '') + shape.map(point => point.map(number).join(',')).join(' ');
 }
 
-const write = () => shapes.filter(shape => !isPolygons() || shape.length > 2).map(writeShape).join('; ');
+const write = () => shapes.filter(shape => kind().corners || shape.length > 2).map(writeShape).join('; ');
 
 function node(name, attributes) {
   const made = document.createElementNS(SVG, name);
@@ -68,15 +84,36 @@ function node(name, attributes) {
 }
 
 function paint() {
-  const box = find('draw').getBoundingClientRect();
-  const rx = 5 / Math.max(box.width, 1), ry = 5 / Math.max(box.height, 1);
-  find('draw').replaceChildren(...shapes.flatMap(shape => {
-    const [x, y, width, height] = isPolygons() ? [] : bounds(shape);
-    const area = isPolygons() ? node('polygon', { points: shape.map(point => point.join(',')).join(' ') })
-      : node('rect', { x, y, width, height });
-    return [area, ...shape.map(([cx, cy]) => node('ellipse', { cx, cy, rx, ry }))];
+  const box = find('draw').getBoundingClientRect(), width = Math.max(box.width, 1), height = Math.max(box.height, 1);
+  find('draw').replaceChildren(...(kind() ? shapes : []).flatMap(shape => {
+    const [x, y, w, h] = kind().corners === 2 ? bounds(shape) : [];
+    const area = kind().corners === 2 ? node('rect', { x, y, width: w, height: h })
+      : node('polygon', { points: shape.map(point => point.join(',')).join(' ') });
+    const text = node('text', { transform: `translate(${shape[0]}) scale(${1 / width} ${1 / height})`, x: 8, y: 20 });
+    text.textContent = shape.name ?? '';
+    for (const part of [area, text])
+      part.classList.toggle('chosen', shape === chosen);
+    return [area, text, ...shape.map(([cx, cy]) => node('ellipse', { cx, cy, rx: 5 / width, ry: 5 / height }))];
   }));
-  find('areas').textContent = write();
+  find('areas').textContent = kind() ? write() : '';
+  find('name').value = chosen?.name ?? '';
+  find('name').disabled = !chosen;
+}
+
+// Begins an area. A zone has the first number that is no zone's name.
+function add(...points) {
+  let n = 1;
+  while (shapes.some(shape => shape.name === `zone${n}`))
+    n++;
+  chosen = Object.assign(points, { name: kind().named ? `zone${n}` : '' });
+  shapes.push(chosen);
+  open = !kind().corners;
+}
+
+function remove() {
+  shapes = shapes.filter(shape => shape !== chosen);
+  chosen = shapes.at(-1);
+  open = false;
 }
 
 // ---- mouse
@@ -87,17 +124,18 @@ function at(event) {
 }
 
 find('draw').onpointerdown = event => {
-  const point = at(event);
+  const point = at(event), isNear = other => Math.hypot(other[0] - point[0], other[1] - point[1]) < NEAR;
   find('draw').setPointerCapture(event.pointerId);
-  held = shapes.flat().find(other => Math.hypot(other[0] - point[0], other[1] - point[1]) < NEAR);
-  if (!held && control()) {
-    held = point;
-    if (isPolygons() && open)
-      shapes.at(-1).push(point);
-    else
-      shapes.push(isPolygons() ? [point] : [[...point], point]);
-    open = isPolygons();
-  }
+  if (!control())
+    return;
+  touched = true;
+  held = shapes.flat().find(isNear);
+  if (held)
+    chosen = shapes.find(shape => shape.includes(held));
+  else if (open)
+    chosen.push(held = point);
+  else
+    add(...kind().corners === 2 ? [[...point]] : [], held = point);
   paint();
 };
 
@@ -116,55 +154,71 @@ find('draw').ondblclick = () => { open = false; };
 const ARROWS = { ArrowLeft: [-STEP, 0], ArrowRight: [STEP, 0], ArrowUp: [0, -STEP], ArrowDown: [0, STEP] };
 
 function enter() {
-  if (isPolygons() && open)
-    shapes.at(-1).push([...shapes.at(-1).at(-1)]);
+  if (open)
+    chosen.push([...chosen.at(-1)]);
   else
-    shapes.push(isPolygons() ? [[0.5, 0.5]] : [[0.4, 0.4], [0.6, 0.6]]);
-  open = isPolygons();
+    add(...kind().corners === 2 ? [[0.4, 0.4], [0.6, 0.6]] : [[0.5, 0.5]]);
+}
+
+function move(points, [x, y]) {
+  for (const point of points)
+    [point[0], point[1]] = [clip(point[0] + x), clip(point[1] + y)];
+}
+
+function choose(step) {
+  const { length } = shapes;
+  chosen = shapes[(shapes.indexOf(chosen) + step + length) % length];
+  open = false;
 }
 
 find('draw').onkeydown = event => {
-  const step = ARROWS[event.key], last = shapes.at(-1);
-  if (event.key === 'Enter' && control()) {
+  const step = ARROWS[event.key], page = { PageUp: -1, PageDown: 1 }[event.key];
+  if (event.key === 'Enter' && control())
     enter();
-  } else if (event.key === 'Escape') {
+  else if (event.key === 'Escape')
     open = false;
-  } else if (event.key === 'Delete' || event.key === 'Backspace') {
-    shapes.pop();
-    open = false;
-  } else if (step && last) {
-    for (const point of event.shiftKey ? last : [last.at(-1)]) {
-      point[0] = clip(point[0] + step[0]);
-      point[1] = clip(point[1] + step[1]);
-    }
-  } else {
+  else if (event.key === 'Delete' || event.key === 'Backspace')
+    remove();
+  else if (step && chosen)
+    move(event.shiftKey ? chosen : [chosen.at(-1)], step);
+  else if (page && chosen)
+    choose(page);
+  else
     return;
-  }
+  touched = true;
   event.preventDefault();
   paint();
 };
 
-new ResizeObserver(paint).observe(find('draw')); // corners are round whatever the picture's size
+// Corners are round whatever the picture's size. Areas in pixels have their place only when there is a picture.
+new ResizeObserver(() => touched ? paint() : begin()).observe(find('draw'));
 
 // ---- tools
 
 // Shows what is in force.
 function begin() {
-  const name = control()?.property.name;
-  shapes = name ? read(control().property.value) : [];
-  open = false;
-  find('help').textContent = HELP[name] ?? '';
+  shapes = kind() ? read(control().property.value) : [];
+  chosen = shapes.at(-1);
+  open = touched = false;
+  find('help').textContent = kind()?.help ?? '';
+  find('named').hidden = !kind()?.named;
   paint();
 }
 
-find('undo').onclick = () => { shapes.pop(); open = false; paint(); };
-find('clear').onclick = () => { shapes = []; open = false; paint(); };
+find('name').oninput = ({ target }) => {
+  chosen.name = target.value.replace(/[:;]/g, '').trimStart(); // they end a name and a zone
+  delete chosen.drawn;
+  touched = true;
+  paint();
+};
+find('delete').onclick = () => { remove(); touched = true; paint(); };
+find('clear').onclick = () => { shapes = []; chosen = null; open = false; touched = true; paint(); };
 find('target').onchange = begin;
-find('apply').onclick = () => set(find('target').value, write());
+find('apply').onclick = () => { open = false; set(find('target').value, write()); };
 
 // Another camera, or another filter line.
 window.addEventListener('controls', () => {
-  const drawn = [...controls].filter(([, { property }]) => property.name in HELP && property.live);
+  const drawn = [...controls].filter(([, { property }]) => property.name in KINDS && property.live);
   find('target').replaceChildren(...drawn.map(([key, { property }]) => {
     return make('option', { value: key, textContent: `${property.name} of element ${key.split('/')[0]}` });
   }));
