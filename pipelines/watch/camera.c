@@ -304,10 +304,11 @@ on_size (Camera *camera, const GstStructure *structure)
   camera->rate = g_strdup_printf ("%d/%d", n, d);
 }
 
-/* Has the file say what is set now; not in place of what nobody could read. */
+/* Something is set: has the file say what is set now; not in place of what nobody could read. */
 static void
 save_overrides (Camera *camera)
 {
+  hub_hide_past (camera->hub);
   if (!camera->closed && !overrides_is_empty (camera->overrides))
     store_set (camera->settings->name, overrides_json (camera->overrides));
 }

@@ -164,7 +164,7 @@ in_units (GstClockTime time)
 }
 
 void
-fmp4_frame (GstByteWriter *out, guint32 number, GstClockTime dts, GstBuffer *frame)
+fmp4_frame (GstByteWriter *out, guint32 number, GstClockTime dts, GstClockTime duration, GstBuffer *frame)
 {
   const gboolean key = !GST_BUFFER_FLAG_IS_SET (frame, GST_BUFFER_FLAG_DELTA_UNIT);
   const guint32 size = (guint32) gst_buffer_get_size (frame);
@@ -178,9 +178,37 @@ fmp4_frame (GstByteWriter *out, guint32 number, GstClockTime dts, GstBuffer *fra
   BOX (out, "tfdt", 0x1000000, (guint32) (decoded >> 32), (guint32) decoded);
   /* One frame: where its data is, duration, size, whether it needs others, and PTS less DTS. The data is behind these 7
    * numbers and the head of mdat. */
-  BOX (out, "trun", 0x1000f01, 1, gst_byte_writer_get_pos (out) - moof + 7 * 4 + 8, TIMESCALE / 1000 * FMP4_DURATION,
-      size, key ? 0x2000000 : 0x1010000, (guint32) (shown - decoded));
+  BOX (out, "trun", 0x1000f01, 1, gst_byte_writer_get_pos (out) - moof + 7 * 4 + 8, (guint32) in_units (duration), size,
+      key ? 0x2000000 : 0x1010000, (guint32) (shown - decoded));
   end_box (out, traf);
   end_box (out, moof);
   WORDS (out, size + 8, FOUR ('m', 'd', 'a', 't'));
+}
+
+typedef struct {
+  GstBuffer *buffer;
+  GstMapInfo map;
+} Mapped;
+
+static void
+unmap (gpointer data)
+{
+  Mapped *mapped = data;
+
+  gst_buffer_unmap (mapped->buffer, &mapped->map);
+  gst_buffer_unref (mapped->buffer);
+  g_free (mapped);
+}
+
+GBytes *
+fmp4_data (GstBuffer *buffer)
+{
+  Mapped *mapped = g_new (Mapped, 1);
+
+  mapped->buffer = buffer;
+  if (gst_buffer_map (buffer, &mapped->map, GST_MAP_READ))
+    return g_bytes_new_with_free_func (mapped->map.data, mapped->map.size, unmap, mapped);
+  gst_buffer_unref (buffer);
+  g_free (mapped);
+  return g_bytes_new (NULL, 0);
 }

@@ -9,9 +9,9 @@
 #include <gst/base/gstbytewriter.h>
 #include <gst/gst.h>
 
-/* A frame's own duration is not known before the next one comes. It says this one, in ms: longer than a camera's gaps,
- * since browsers skip to a key frame behind a frame that comes later than twice the duration. */
-#define FMP4_DURATION 1000
+/* A frame's own duration is not known before the next one comes. One that does not wait for that says this one: longer
+ * than a camera's gaps, since browsers skip to a key frame behind a frame that comes later than twice the duration. */
+#define FMP4_DURATION GST_SECOND
 
 /* Returns what browsers call the codec, "avc1.64001F", or NULL: the caps are not those of H.264 in the form "avc". Free
  * it. */
@@ -20,6 +20,8 @@ char *fmp4_codec (const GstCaps *caps);
 void fmp4_begin (GstByteWriter *out, const GstCaps *caps);
 /* Appends the fragment of a frame but for its data, which has to follow. `number` rises with each; `dts` is the frame's
  * DTS or later. */
-void fmp4_frame (GstByteWriter *out, guint32 number, GstClockTime dts, GstBuffer *frame);
+void fmp4_frame (GstByteWriter *out, guint32 number, GstClockTime dts, GstClockTime duration, GstBuffer *frame);
+/* Returns the frame's data, which whoever sends it shares. Takes the frame. */
+GBytes *fmp4_data (GstBuffer *frame);
 
 #endif

@@ -474,6 +474,17 @@ on_connection (GSocketService *from, GSocketConnection *connection, GObject *sou
   return TRUE;
 }
 
+void
+http_extend (SoupServerMessage *message)
+{
+  Client *client = client_of (message);
+
+  if (!client)
+    return;
+  give_time (client, LASTS);
+  g_socket_set_option (g_socket_connection_get_socket (client->connection), SOL_SOCKET, SO_SNDBUF, SEND_BUFFER, NULL);
+}
+
 gboolean
 http_keep (SoupServerMessage *message)
 {

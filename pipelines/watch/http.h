@@ -52,6 +52,9 @@ void http_answer (SoupServerMessage *message, guint status, const char *type, GB
 void http_answer_json (SoupServerMessage *message, guint status, JsonObject *object);
 /* Lets the message's connection, which another protocol is going to use, last. Returns FALSE if it has gone. */
 gboolean http_keep (SoupServerMessage *message);
+/* Gives the message's request, whose answer comes in parts, as long again as any other has, and keeps few parts waiting
+ * for its client. */
+void http_extend (SoupServerMessage *message);
 /* Answers {"ok":false,"error":"..."}. */
 #define http_refuse(message, status, ...) http_answer_json (message, status, error_of (__VA_ARGS__))
 #endif

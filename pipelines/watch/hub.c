@@ -10,7 +10,8 @@
 #define MAX_BYTES (64 << 20)        /* of frames that are held */
 #define MAX_WAITING (1 << 20) /* bytes that may wait for a taker, beside the group of pictures that it began with */
 #define MAX_ALL (128 << 20)   /* bytes that may wait for all takers before another one begins */
-#define SQUEEZE 32            /* the frames that a taker begins with come so many times closer */
+#define UNASKED (15 * G_USEC_PER_SEC) /* segments are kept for so long after somebody has asked for them */
+#define SQUEEZE 32                    /* the frames that a taker begins with come so many times closer */
 
 typedef struct {
   const HubCalls *calls;
@@ -29,6 +30,7 @@ hub_new (void)
   g_atomic_ref_count_init (&hub->count);
   g_mutex_init (&hub->lock);
   hub->takers = g_array_new (FALSE, FALSE, sizeof (Taker));
+  hub->segments = (guint64) (g_get_real_time () / G_USEC_PER_SEC); /* an earlier process has had smaller numbers */
   return hub;
 }
 
@@ -179,12 +181,24 @@ hub_set_caps (Hub *hub, GstCaps *caps)
   }
   g_array_set_size (hub->takers, 0);
   gst_caps_replace (&hub->caps, caps);
+  hub->begun = hub->segments + 1;
+  hub->shown = MAX (hub->shown, hub->begun);
+  hub->cut = 0;
+}
+
+/* The next segment as well: its first frame may have left the filter before. */
+void
+hub_hide_past (Hub *hub)
+{
+  g_mutex_lock (&hub->lock);
+  hub->shown = hub->segments + 2;
+  g_mutex_unlock (&hub->lock);
 }
 
 static void
-drop_head (Hub *hub)
+drop_from (Hub *hub, GQueue *packets)
 {
-  Packet *packet = g_queue_pop_head (&hub->packets);
+  Packet *packet = g_queue_pop_head (packets);
 
   hub->bytes -= gst_buffer_get_size (packet->buffer) + HUB_OVERHEAD;
   gst_buffer_unref (packet->buffer);
@@ -194,8 +208,10 @@ drop_head (Hub *hub)
 void
 hub_clear (Hub *hub)
 {
+  while (!g_queue_is_empty (&hub->past))
+    drop_from (hub, &hub->past);
   while (!g_queue_is_empty (&hub->packets))
-    drop_head (hub);
+    drop_from (hub, &hub->packets);
 }
 
 gboolean
@@ -209,17 +225,34 @@ hub_add (Hub *hub, GstBuffer *buffer, gint64 wall)
     give (hub, &g_array_index (hub->takers, Taker, i), buffer);
   if (g_queue_is_empty (&hub->packets) && GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_DELTA_UNIT))
     return FALSE;
-  packet = g_new (Packet, 1);
+  packet = g_new0 (Packet, 1);
   packet->buffer = gst_buffer_ref (buffer);
   packet->wall = wall;
+  if (packet_is_key (packet) && GST_BUFFER_DTS (buffer) >= hub->cut) {
+    packet->segment = ++hub->segments;
+    hub->cut = GST_BUFFER_DTS (buffer) + GST_SECOND;
+  }
   g_queue_push_tail (&hub->packets, packet);
   hub->bytes += gst_buffer_get_size (buffer) + HUB_OVERHEAD;
   return TRUE;
 }
 
+/* Drops packets before the first segment that somebody may still ask for. */
+static void
+trim_past (Hub *hub)
+{
+  const gboolean asked = hub->asked && g_get_monotonic_time () - hub->asked < UNASKED && hub->bytes <= MAX_BYTES;
+  const Packet *oldest;
+
+  while ((oldest = g_queue_peek_head (&hub->past)) &&
+      !(asked && oldest->segment >= hub->shown && oldest->segment + HUB_SEGMENTS > hub->segments))
+    drop_from (hub, &hub->past);
+}
+
 void
 hub_trim (Hub *hub, gint64 keep)
 {
+  trim_past (hub);
   for (;;) {
     GList *second = hub->packets.head ? hub->packets.head->next : NULL;
     Packet *newest = g_queue_peek_tail (&hub->packets);
@@ -234,8 +267,11 @@ hub_trim (Hub *hub, gint64 keep)
     if (hub->bytes <= MAX_BYTES &&
         GST_CLOCK_DIFF (GST_BUFFER_PTS (((Packet *) second->data)->buffer), GST_BUFFER_PTS (newest->buffer)) < keep)
       return;
-    do
-      drop_head (hub);
-    while (!packet_is_key (g_queue_peek_head (&hub->packets)));
+    do {
+      if (hub->bytes > MAX_BYTES)
+        drop_from (hub, &hub->packets);
+      else
+        g_queue_push_tail (&hub->past, g_queue_pop_head (&hub->packets));
+    } while (!packet_is_key (g_queue_peek_head (&hub->packets)));
   }
 }

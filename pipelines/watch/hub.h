@@ -12,18 +12,30 @@
 typedef struct {
   GstBuffer *buffer; /* PTS and DTS: running times of the pipeline */
   gint64 wall;       /* µs since 1970 */
+  guint64 segment;   /* the number of the segment that begins with it; 0: none does */
 } Packet;
+
+/* Segments (hls.h) begin with a key frame, a second or more after the one before. While somebody asks for them, so many
+ * are kept. */
+#define HUB_SEGMENTS 6
 
 typedef struct {
   gatomicrefcount count;
   GMutex lock;     /* of all that follows, and of the recorder */
   GQueue packets;  /* of Packet: the last ones; they begin with a key frame */
-  gsize bytes;     /* of the packets */
+  gsize bytes;     /* of all packets */
   GstCaps *caps;   /* of the stream; NULL: there is none */
   GstCaps *sound;  /* of its sound; NULL: it has none */
   gint64 heard;    /* monotonic µs: when the last sound came */
   GArray *takers;  /* of hub.c's Taker */
   guint64 dropped; /* frames that takers had no time for */
+
+  /* For segments. */
+  GQueue past;          /* of Packet: those before `packets`, while somebody asks */
+  gint64 asked;         /* monotonic µs: when somebody has; 0: nobody has */
+  guint64 segments;     /* the number of the newest; it rises from one stream, and one process, to the next */
+  guint64 begun, shown; /* the first of the stream, and the first that may be seen */
+  GstClockTime cut;     /* DTS before which no other one begins */
 } Hub;
 
 /* A flag of buffers: it is sound. Such a buffer also counts as one that needs those before it. */
@@ -54,6 +66,8 @@ void hub_unref (Hub *hub);
 gboolean hub_add_taker (Hub *hub, const HubCalls *calls, gpointer data);
 /* When it returns, no call of the taker is under way, and none follows. */
 void hub_remove_taker (Hub *hub, gpointer data);
+/* What was filtered up to now may show more than from now on: no segment has it any more. Any thread. */
+void hub_hide_past (Hub *hub);
 /* Returns how many bytes wait in an appsrc, with HUB_OVERHEAD for each packet. Any thread. */
 gsize hub_level (gpointer source);
 /* Returns the caps of the stream, NULL: there is none. `sound`: those of its sound, NULL: none has come lately. Any

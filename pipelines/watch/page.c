@@ -6,7 +6,10 @@
 
 #include "certificate.h"
 #include "control.h"
+#include "fmp4.h"
+#include "hls.h"
 #include "http.h"
+#include "mjpeg.h"
 #include "snapshot.h"
 #include "token.h"
 #include "users.h"
@@ -49,6 +52,8 @@ page_link (const Config *config, GString *wrong)
 #ifdef HAVE_SOUP
 #define API "/api/v1/"
 #define FILES "/cf-watch/page/"
+#define TRY_AGAIN 200  /* ms: whether there is a first segment */
+#define MOST_TRIES 100 /* the camera decides when a key frame comes */
 
 static Http *server;
 static char *users_path;        /* NULL: only the token opens the page */
@@ -172,27 +177,114 @@ answer_cameras (const Call *call)
       object_of ("ok", bool_node (TRUE), "cameras", array_node (names), NULL));
 }
 
-/* Only what has left the filter is shown: a camera without a running filter has no picture. */
+/* Only what has left the filter is shown: a camera without a running filter has no picture. Returns NULL where it has
+ * refused that. */
+static Camera *
+find_camera_up (Watch *watch, const char *name, SoupServerMessage *message)
+{
+  Camera *camera = watch_find (watch, name);
+
+  if (!camera)
+    http_refuse (message, SOUP_STATUS_NOT_FOUND, "there is no such camera");
+  else if (watch->ending)
+    http_refuse (message, SOUP_STATUS_SERVICE_UNAVAILABLE, "the program is ending");
+  else if (camera->state != CAMERA_UP)
+    http_refuse (message, SOUP_STATUS_CONFLICT, "the camera is not up (%s)", camera_state_name (camera->state));
+  else
+    return camera;
+  return NULL;
+}
+
 static void
 answer_picture (const Call *call)
 {
   const char *width = call->query ? g_hash_table_lookup (call->query, "width") : NULL;
-  Camera *camera = watch_find (call->watch, call->part[0]);
+  Camera *camera = find_camera_up (call->watch, call->part[0], call->message);
   Request *request;
 
-  if (!camera) {
-    http_refuse (call->message, SOUP_STATUS_NOT_FOUND, "there is no such camera");
-  } else if (call->watch->ending) {
-    http_refuse (call->message, SOUP_STATUS_SERVICE_UNAVAILABLE, "the program is ending");
-  } else if (width && strcmp (width, G_STRINGIFY (SNAPSHOT_SMALL))) {
+  if (camera && width && strcmp (width, G_STRINGIFY (SNAPSHOT_SMALL))) {
     http_refuse (call->message, SOUP_STATUS_UNPROCESSABLE_ENTITY, "width can be %d, or is left out", SNAPSHOT_SMALL);
-  } else if (camera->state != CAMERA_UP) {
-    http_refuse (call->message, SOUP_STATUS_CONFLICT, "the camera is not up (%s)", camera_state_name (camera->state));
-  } else {
+  } else if (camera) {
     request = request_new (call->message);
     request_pause (request);
     snapshot_show (camera_pictures (camera), width ? SNAPSHOT_SCALED : SNAPSHOT_LARGE, on_picture, request);
   }
+}
+
+static void
+answer_mjpeg (const Call *call)
+{
+  if (find_camera_up (call->watch, call->part[0], call->message))
+    mjpeg_answer (call->watch, call->part[0], call->message);
+}
+
+/* Answers with a file of HLS. Returns FALSE where it is the list, and there is nothing in it yet. */
+static gboolean
+answer_file (Watch *watch, const char *name, const char *file, SoupServerMessage *message)
+{
+  Camera *camera = find_camera_up (watch, name, message);
+  g_autoptr (GstCaps) caps = NULL, sound = NULL;
+  g_autoptr (GPtrArray) parts = NULL;
+  g_autofree char *codec = NULL;
+
+  if (!camera)
+    return TRUE;
+  caps = hub_get_caps (camera->hub, &sound);
+  codec = caps ? fmp4_codec (caps) : NULL;
+  if (!camera_encodes (camera)) {
+    http_refuse (message, SOUP_STATUS_CONFLICT, "the camera is not encoded: it has neither \"live\" nor \"record\"");
+  } else if (caps && !codec) {
+    http_refuse (message, SOUP_STATUS_CONFLICT, "the camera's video is no H.264");
+  } else if ((parts = hls_file (camera->hub, file))) {
+    for (guint i = 0; i + 1 < parts->len; i++)
+      soup_message_body_append_bytes (soup_server_message_get_response_body (message), parts->pdata[i]);
+    http_answer (message, SOUP_STATUS_OK, strcmp (file, HLS_LIST) ? "video/mp4" : "application/vnd.apple.mpegurl",
+        parts->pdata[parts->len - 1]);
+  } else if (strcmp (file, HLS_LIST)) {
+    http_refuse (message, SOUP_STATUS_NOT_FOUND, "the stream has no such file, or not any more");
+  } else {
+    return FALSE;
+  }
+  return TRUE;
+}
+
+typedef struct {
+  Request *request;
+  Watch *watch;
+  char *camera;
+  guint tries;
+} Waiting;
+
+static gboolean
+on_wait (gpointer data)
+{
+  Waiting *waiting = data;
+  SoupServerMessage *message = waiting->request->message;
+
+  if (!waiting->request->gone && !answer_file (waiting->watch, waiting->camera, HLS_LIST, message)) {
+    if (++waiting->tries < MOST_TRIES)
+      return G_SOURCE_CONTINUE;
+    http_refuse (message, SOUP_STATUS_CONFLICT, "the camera has sent no key frame for too long");
+  }
+  request_end (waiting->request);
+  g_free (waiting->camera);
+  g_free (waiting);
+  return G_SOURCE_REMOVE;
+}
+
+static void
+answer_hls (const Call *call)
+{
+  Waiting *waiting;
+
+  if (answer_file (call->watch, call->part[0], call->part[1], call->message))
+    return;
+  waiting = g_new0 (Waiting, 1);
+  waiting->request = request_new (call->message);
+  waiting->watch = call->watch;
+  waiting->camera = g_strdup (call->part[0]);
+  request_pause (waiting->request);
+  g_timeout_add (TRY_AGAIN, on_wait, waiting);
 }
 
 /* Live pictures, events and states: ws.h. */
@@ -354,6 +446,8 @@ static const Route routes[] = {
   { "POST", "cameras/*/trigger", "trigger" },
   { "POST", "cameras/*/restart", "restart" },
   { "GET", "cameras/*/snapshot.jpg", .answer = answer_picture },
+  { "GET", "cameras/*/mjpeg", .answer = answer_mjpeg },
+  { "GET", "cameras/*/hls/*", .answer = answer_hls },
   { "GET", "ws", .answer = answer_ws },
   { "GET", "cameras/*/overrides", "overrides" },
   { "DELETE", "cameras/*/overrides", "forget" },

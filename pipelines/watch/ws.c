@@ -109,35 +109,6 @@ put_head (GstByteWriter *head, Kind kind, const Channel *channel)
 
 /* What follows is called from the camera's thread, with the hub's lock held. */
 
-typedef struct {
-  GstBuffer *buffer;
-  GstMapInfo map;
-} Mapped;
-
-static void
-unmap (gpointer data)
-{
-  Mapped *mapped = data;
-
-  gst_buffer_unmap (mapped->buffer, &mapped->map);
-  gst_buffer_unref (mapped->buffer);
-  g_free (mapped);
-}
-
-/* Returns the frame's data, which all viewers share. Takes the frame. */
-static GBytes *
-data_of (GstBuffer *buffer)
-{
-  Mapped *mapped = g_new (Mapped, 1);
-
-  mapped->buffer = buffer;
-  if (gst_buffer_map (buffer, &mapped->map, GST_MAP_READ))
-    return g_bytes_new_with_free_func (mapped->map.data, mapped->map.size, unmap, mapped);
-  gst_buffer_unref (buffer);
-  g_free (mapped);
-  return g_bytes_new (NULL, 0);
-}
-
 static void
 begin (Channel *channel, GstCaps *caps)
 {
@@ -171,8 +142,8 @@ take (GstBuffer *buffer, GstCaps *caps, gpointer data)
   /* Browsers refuse a DTS that is not later than the last one. */
   channel->dts = channel->frames++ > 0 ? MAX (dts, channel->dts + 20 * GST_USECOND) : dts;
   put_head (&head, KIND_FRAME, channel);
-  fmp4_frame (&head, channel->frames, channel->dts, buffer);
-  send (channel, &head, data_of (buffer));
+  fmp4_frame (&head, channel->frames, channel->dts, FMP4_DURATION, buffer);
+  send (channel, &head, fmp4_data (buffer));
 }
 
 /* A client may say that it has what its machine has not even taken. */

@@ -26,7 +26,7 @@ write_sample (FILE *file, GstSample *sample, guint number)
   GST_BUFFER_PTS (buffer) -= GST_SECOND * 3600 * 1000;
   GST_BUFFER_DTS (buffer) -= GST_SECOND * 3600 * 1000 - GST_SECOND;
   GST_BUFFER_PTS (buffer) += GST_SECOND;
-  fmp4_frame (&head, number, GST_BUFFER_DTS (buffer), buffer);
+  fmp4_frame (&head, number, GST_BUFFER_DTS (buffer), FMP4_DURATION, buffer);
   n = gst_byte_writer_get_size (&head);
   bytes = gst_byte_writer_reset_and_get_data (&head);
   gst_buffer_map (buffer, &map, GST_MAP_READ);

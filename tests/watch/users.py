@@ -21,6 +21,7 @@ import time
 from clock import Clock
 from harness import PROGRAM, SECONDS, Skip, expect, main, need, run, sanitized
 from page import HIDE, JSON, PICTURES, SMALL, Eye, Page, door, gray
+from streams import ask, read_pictures
 from webdriver import Browser
 from websocket import Refused, WebSocket
 
@@ -142,6 +143,8 @@ def table(folder):
                 ('GET', '/api/v1/cameras/door/elements', None, looks),
                 ('GET', '/api/v1/cameras/door/elements/0/roi', None, looks),
                 ('GET', '/api/v1/cameras/door/snapshot.jpg', None, looks),
+                ('HEAD', '/api/v1/cameras/door/mjpeg', None, looks),
+                ('GET', '/api/v1/cameras/plain/hls/0.m4s', None, (401, 409, 409, 409)),
                 ('GET', '/api/v1/cameras/plain/overrides', None, looks),
                 ('DELETE', '/api/v1/cameras/plain/overrides', '{}', rules),
                 ('GET', '/api/v1/nothing', None, (401, 404, 404, 404)),
@@ -705,6 +708,9 @@ def live(folder):
                 sockets[name].until(lambda m, head=head: isinstance(m, bytes) and m.startswith(head))
         deaf = join(visitors['vera'], buffer=2048)
         deaf.send({'watch': 'large', 'channel': 1, 'as': 'mp4'})
+        streams = [ask(site, camera, buffer, 'Cookie: ' + visitors['vera'].cookie, site.context)
+                   for camera, buffer in (('door', None), ('large', 2048))]
+        expect(next(read_pictures(streams[0])), 'MJPEG')
         expect(visitors['otto'].put('door', 'hide/roi', '0.1,0.1,0.9,0.9') in (200, 403), 'set')
         visitors['anna'].api('POST', 'cameras/door/trigger')
         told = sockets['anna'].until(lambda m: isinstance(m, dict) and m.get('event', {}).get('type') == 'command')
@@ -731,9 +737,13 @@ def live(folder):
                     expect(begun < deadline, f'{name} still watches')
             except (EOFError, ConnectionError, ssl.SSLError):
                 pass
+        with contextlib.suppress(EOFError, ConnectionError, ssl.SSLError):
+            while True:
+                streams[0].more()
+                expect(time.monotonic() < deadline, 'MJPEG does not end with the login')
         expect(longest < 1, f'a command waits for {longest:.1f} s')
         sockets['anna'].until(lambda m: isinstance(m, dict))
-        for one in (*sockets.values(), deaf):
+        for one in (*sockets.values(), deaf, *streams):
             one.socket.close()
         site.end()
 

@@ -19,6 +19,7 @@ from harness import SECONDS, Skip, expect, free_port, main, need, run
 from hidden import Camera
 from live import memory
 from page import HIDE, PICTURES, Page, door, gray, middle
+from streams import Pictures, Segments, decode
 from webdriver import Browser
 from websocket import BINARY, CLOSE, PING, TEXT, Refused, WebSocket
 
@@ -250,49 +251,52 @@ def expect_covered(frames, width, height, what):
 
 
 def hidden(folder):
-    """What is under the mask is in no message: while the camera restarts, is reloaded, is refused values, and is told
-    a mask whose file is missing."""
+    """What is under the mask is in no message, and in no picture of MJPEG or HLS: while the camera restarts, is
+    reloaded, is refused values, and is told a mask whose file is missing."""
     white = {'source': 'test:white', 'width': 640, 'height': 480, 'rate': 50}
     masked = {'door': {**white, 'filter': HIDE, 'live': True}}
     with Page(masked, folder) as page:
         page.wait('started', 'door')
-        eye = Eye(page, MP4, TILE, LARGE)
-        eye.more('at first')
+        eye, mjpeg, hls = Eye(page, MP4, TILE, LARGE), Pictures(page), Segments(page)
+
+        def look(what):
+            for one in eye, mjpeg, hls:
+                one.more(what)
+
+        look('at first')
         for _ in range(3):
             page.api('POST', 'cameras/door/restart')
             page.wait('back', 'door')
-            eye.more('a restart')
+            look('a restart')
         page.write({'cameras': {'door': {**white, 'rate': 40, 'filter': HIDE, 'live': True}}, 'page': {'port': 0}})
         page.ask('reload')
         page.wait('back', 'door')
         for value in ('0,0', '2,2,x', '9' * 400):
             page.api('PUT', 'cameras/door/elements/hide/roi', value, 422)
-        eye.more('a reload')
+        look('a reload')
         page.api('PUT', 'cameras/door/elements/hide/roi', '0.2,0.2,0.6,0.6')
         page.api('PUT', 'cameras/door/elements/hide/mask', os.path.join(folder, 'none.png'), 422)
-        eye.more('values')
+        look('values')
         page.send('restart door\nset door hide.roi 1,2')  # what the next pipeline refuses hides all
         page.answer()
         page.answer()
         page.wait('back', 'door')
-        eye.more('a refused value')
-        eye.end()
+        look('a refused value')
+        for one in eye, mjpeg, hls:
+            one.end()
         page.end()
-    decoded = []
-    for stream in eye.streams:
-        path = os.path.join(folder, 'stream.mp4')
-        with open(path, 'wb') as file:
-            file.write(stream)
-        data = subprocess.run(['gst-launch-1.0', '-q', 'filesrc', f'location={path}', '!', 'qtdemux', '!', 'decodebin',
-                               '!', 'videoconvert', '!', 'video/x-raw,format=GRAY8', '!', 'fdsink'],
-                              capture_output=True, check=True, timeout=SECONDS * 10).stdout
-        decoded += [data[at:at + 640 * 480] for at in range(0, len(data), 640 * 480)]
+    decoded = [frame for stream in eye.streams for frame in decode([stream], folder, 640 * 480)]
     expect(len(decoded) == sum(eye.frames) and len(eye.streams) >= 5, (len(decoded), eye.frames))
     expect_covered(decoded, 640, 480, 'mp4')
-    for channel, width, height in ((2, 320, 240), (3, 640, 480)):
-        inside = os.path.join(folder, f'jpeg{channel}')
+    for number, (pictures, width, height) in enumerate((
+            (eye.pictures[2], 320, 240), (eye.pictures[3], 640, 480), (mjpeg.pictures, 640, 480))):
+        inside = os.path.join(folder, f'jpeg{number}')
         os.mkdir(inside)
-        expect_covered(gray(eye.pictures[channel], inside), width, height, 'jpeg')
+        expect_covered(gray(pictures, inside), width, height, f'jpeg {number}')
+    expect(len(hls.streams) >= 5, f'{len(hls.streams)} streams')
+    decoded = [frame for stream in hls.streams.values() if len(stream) > 1
+               for frame in decode([data for _, data in sorted(stream.items())], folder, 640 * 480)]
+    expect_covered(decoded, 640, 480, 'HLS')
 
 
 def given(folder):
