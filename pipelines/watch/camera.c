@@ -890,6 +890,17 @@ camera_get (Camera *camera, const char *target, GString *wrong)
   return elements ? overrides_get (elements, target, wrong) : NULL;
 }
 
+GstElement *
+camera_find_element (Camera *camera, const char *target, GString *wrong)
+{
+  g_autolist (GstElement) elements = camera_elements (camera, wrong);
+  int index;
+
+  if (!elements || !overrides_find (elements, target, &index, wrong))
+    return NULL;
+  return gst_object_ref (g_list_nth_data (elements, (guint) index));
+}
+
 JsonArray *
 camera_describe (Camera *camera, char **line, GString *wrong)
 {

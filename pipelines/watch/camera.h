@@ -91,6 +91,8 @@ void camera_set (Camera *camera, const char *target, const char *value, const ch
 /* Returns whether an operator may do that, as may_set () says. */
 gboolean camera_may_set (Camera *camera, const char *target, const char *value, GString *wrong);
 JsonNode *camera_get (Camera *camera, const char *target, GString *wrong);
+/* Returns the element of "ELEMENT.PROPERTY", or NULL with what is wrong. Unref it. */
+GstElement *camera_find_element (Camera *camera, const char *target, GString *wrong);
 /* Returns the filter's elements with all their properties, and their line (free it, it may be NULL), as properties.h
  * says; NULL with what is wrong. */
 JsonArray *camera_describe (Camera *camera, char **line, GString *wrong);

@@ -6,6 +6,7 @@
 
 #include "certificate.h"
 #include "control.h"
+#include "face.h"
 #include "fmp4.h"
 #include "hls.h"
 #include "http.h"
@@ -208,6 +209,33 @@ answer_picture (const Call *call)
     request = request_new (call->message);
     request_pause (request);
     snapshot_show (camera_pictures (camera), width ? SNAPSHOT_SCALED : SNAPSHOT_LARGE, on_picture, request);
+  }
+}
+
+/* How much of a face an element's setting leaves. */
+static void
+answer_face (const Call *call)
+{
+  const char *text = call->query ? g_hash_table_lookup (call->query, "width") : NULL;
+  Camera *camera = watch_find (call->watch, call->part[0]);
+  g_autofree char *target = g_strconcat (call->part[1], ".preset", NULL);
+  g_autoptr (GString) wrong = g_string_new (NULL);
+  g_autoptr (GstElement) element = camera ? camera_find_element (camera, target, wrong) : NULL;
+  Request *request;
+  guint64 width;
+
+  if (!camera) {
+    http_refuse (call->message, SOUP_STATUS_NOT_FOUND, "there is no such camera");
+  } else if (!element) {
+    http_refuse (call->message, SOUP_STATUS_NOT_FOUND, "%s", wrong->str);
+  } else if (!text || !g_ascii_string_to_unsigned (text, 10, FACE_LEAST, FACE_MOST, &width, NULL)) {
+    http_refuse (call->message, SOUP_STATUS_UNPROCESSABLE_ENTITY, "width has to be a number from %d to %d", FACE_LEAST,
+        FACE_MOST);
+  } else {
+    request = request_new (call->message);
+    request_pause (request);
+    if (!face_show (element, (guint) width, on_picture, request))
+      on_picture (request, NULL, "the element has no presets for areas");
   }
 }
 
@@ -438,6 +466,7 @@ static const Route routes[] = {
   { "GET", "cameras", .answer = answer_cameras },
   { "GET", "cameras/*", "status" },
   { "GET", "cameras/*/elements", "elements" },
+  { "GET", "cameras/*/elements/*/face.jpg", .answer = answer_face },
   { "GET", "cameras/*/elements/*/*", "get" },
   { "PUT", "cameras/*/elements/*/*", "set", BODY_VALUE },
   { "PUT", "cameras/*/filter", "filter", BODY_VALUE },

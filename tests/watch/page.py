@@ -222,6 +222,46 @@ def gray(pictures, folder):
     return [data[at:at + size] for at in range(0, len(data), size)]
 
 
+def faces(folder):
+    """How much of a face a setting leaves: nothing of `fill`, the less of a mosaic the fewer blocks, and of a blur the
+    less the smaller the face is. Where the areas are has no part in it; nor has the camera, which may be away."""
+    def left(line, width=64):
+        """Returns what is left of the face's levels: 1 is all of it."""
+        page.api('PUT', 'cameras/away/filter', line)
+        path = f'/api/v1/cameras/away/elements/hide/face.jpg?width={width}'
+        status, headers, body = page.fetch('GET', path)
+        expect(status == 200 and headers['Content-Type'] == 'image/jpeg', (line, status, body))
+        inside = os.path.join(folder, str(len(os.listdir(folder))))
+        os.mkdir(inside)
+        [frame] = gray([body], inside)
+        height, line_size = width * 5 // 4, width * 5 // 2
+        expect(len(frame) == line_size * height, (len(frame), width))
+        before, after = ([level for y in range(height) for level in frame[y * line_size + at:][:width]]
+                         for at in (0, width + width // 2))
+        mean = sum(before) / len(before)
+        return sum((a - mean) * b for a, b in zip(before, after)) / sum((a - mean) * a for a in before)
+
+    with Page({'away': {'source': 'no such file', 'filter': HIDE}}, folder) as page:
+        expect(abs(rest := left(HIDE)) < 0.01, f'{rest} is left by fill')
+        expect(left(HIDE + ' enabled=false') > 0.98, 'one that is off leaves all')
+        mosaics = [left(f'cudaconvolve name=hide preset=mosaic blocks={n} roi=0.9,0.9,0.1,0.1 roi-invert=true')
+                   for n in (2, 4, 8, 16)]
+        expect(mosaics == sorted(mosaics) and mosaics[0] < 0.4 < 0.7 < mosaics[-1], mosaics)
+        expect(left('cudaconvolve name=hide mask=none.png preset=privacy blocks=4') < 0.7, 'privacy')
+        for line in ('cudairfilter name=hide preset=soft', 'cudairfilter name=hide preset=smooth',
+                     'cudaconvolve name=hide preset=gauss'):
+            small, medium, large = (left(f'{line} sigma=8', width) for width in (16, 64, 256))
+            expect(small < 0.25 < medium < 0.6 < large, (line, small, medium, large))
+        for status, path in ((404, 'none/elements/hide/face.jpg?width=64'), (404, 'away/elements/no/face.jpg?width=64'),
+                             (422, 'away/elements/hide/face.jpg'), (422, 'away/elements/hide/face.jpg?width=15'),
+                             (422, 'away/elements/hide/face.jpg?width=257'), (422, 'away/elements/0/face.jpg?width=x')):
+            page.api('GET', 'cameras/' + path, status=status)
+        page.api('PUT', 'cameras/away/filter', 'audiotestsrc', 422)
+        page.api('PUT', 'cameras/away/filter', 'cudamedian name=hide')
+        page.api('GET', 'cameras/away/elements/hide/face.jpg?width=64', status=404)
+        page.end()
+
+
 class Eye(threading.Thread):
     """Asks for one picture after the other."""
 
@@ -457,6 +497,27 @@ def slide(page, web):
               web.run('return controls.get("0/blocks").input.value'))
 
 
+def face(page, web):
+    """What a setting leaves of a face is shown beside it, and again when it changes."""
+    shown = """
+        const image = document.querySelector('#controls figure img'), canvas = document.createElement('canvas');
+        if (!image.checkVisibility() || !image.complete || !image.naturalWidth)
+          return null;
+        const context = canvas.getContext('2d');
+        context.drawImage(image, image.naturalWidth * 0.8, image.naturalHeight * 0.7, 1, 1, 0, 0, 1, 1);
+        return [image.naturalWidth, context.getImageData(0, 0, 1, 1).data[0] > 90];"""
+    change = 'const c = controls.get(arguments[0]); c.input.value = arguments[1]; c.input.onchange()'
+    web.until('nothing is left', lambda: web.run(shown) == [160, False])
+    web.run('const f = document.querySelector("figure input"); f.value = 32; f.onchange()')
+    web.until('another width', lambda: web.run(shown) == [80, False])
+    web.run(change, '0/preset', 'mosaic')
+    web.until('something is left', lambda: web.run(shown) == [80, True])
+    web.run(change, '0/preset', 'sharpen')
+    web.until('nothing is hidden', lambda: web.run(shown) is None)
+    web.run(change, '0/preset', 'fill')
+    web.until('it is hidden', lambda: web.run(shown) == [80, False])
+
+
 def by_keyboard(page, web):
     """From the grid to a property, with keys alone, and back."""
     web.go(page.link)
@@ -648,6 +709,7 @@ def browser(folder):
                web.run(value, '0/fill-color') == '#000000', 'values')
         note = 'return document.getElementById("note").textContent'
         change = 'const c = controls.get(arguments[0]); c.input.value = arguments[1]; c.input.onchange()'
+        face(page, web)
         slide(page, web)
         web.run(change, '0/roi', 'nonsense')
         web.until("the element's sentence", lambda: 'nonsense' in web.run(
@@ -676,4 +738,4 @@ def browser(folder):
 
 
 if __name__ == '__main__':
-    sys.exit(main(checks, routes, hidden, clients, rubbish, token, browser))
+    sys.exit(main(checks, routes, faces, hidden, clients, rubbish, token, browser))

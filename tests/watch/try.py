@@ -225,7 +225,8 @@ def browser(folder):
                     'document.querySelector("#change button").click()', example)
             web.until(f'{example}: it runs', lambda e=example: web.run(value, 'line') == one.ask(
                 'GET', 'cameras/try/elements')['line'] and one.until(e, lambda now: now['state'] == 'up') and
-                web.run('return controls.size') > 10)
+                web.run('return controls.size > 10 && '
+                        '[...document.querySelectorAll("figure img")].every(one => one.complete)'))
         expect(len(examples) > 6, examples)
         web.run(line, 'cudamedian')
         web.until('another line', lambda: web.run('return controls.has("0/percentile")'))

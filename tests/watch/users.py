@@ -144,6 +144,7 @@ def table(folder):
                 ('GET', '/api/v1/cameras/door/elements/0/roi', None, looks),
                 ('GET', '/api/v1/cameras/door/snapshot.jpg', None, looks),
                 ('HEAD', '/api/v1/cameras/door/mjpeg', None, looks),
+                ('GET', '/api/v1/cameras/door/elements/0/face.jpg?width=64', None, looks),
                 ('GET', '/api/v1/cameras/plain/hls/0.m4s', None, (401, 409, 409, 409)),
                 ('GET', '/api/v1/cameras/plain/overrides', None, looks),
                 ('DELETE', '/api/v1/cameras/plain/overrides', '{}', rules),

@@ -215,16 +215,44 @@ function addControl(key, property) {
     make('span', { textContent: property.name }), ...slider ? [slider] : [], input, note);
 }
 
+const LITTLE = ['fill', 'mosaic', 'privacy', 'soft', 'smooth', 'gauss', 'box']; // presets that may hide a face
+let faces = []; // functions that show what the elements' settings leave of one
+let asked = 0;
+
+// Shows what an element's settings leave of a face. The element makes the picture, of a drawn face.
+function makeFace({ index, kind }) {
+  const width = make('input', { type: 'number', min: 16, max: 256, value: 64, required: true,
+    ariaLabel: 'Width of a face in pixels' });
+  const image = make('img', { alt: 'A drawn face, and what this leaves of it' });
+  const box = make('figure', {}, image,
+    make('figcaption', {}, 'What this leaves of a face that fills an area and is ', width, ' pixels wide'));
+  let shown = '';
+  const show = elements => {
+    if (elements[index]?.kind !== kind) // another filter line
+      return;
+    const mine = [...controls].filter(([key]) => key.startsWith(`${index}/`));
+    const now = JSON.stringify([width.value, ...mine.map(([, { property }]) => property.value)]);
+    box.hidden = !LITTLE.includes(controls.get(`${index}/preset`).property.value);
+    if (!box.hidden && width.checkValidity() && shown !== (shown = now))
+      image.src = `api/v1/${path(`elements/${index}/face.jpg?width=${width.value}&${++asked}`)}`;
+  };
+  width.onchange = () => readElements().catch(error => say(error.message, true));
+  faces.push(show);
+  return box;
+}
+
 // Those that the line or a command has set come first.
 function buildControls(elements) {
   controls = new Map();
+  faces = [];
   find('controls').replaceChildren(...elements.map(element => {
     const first = [], more = [];
     for (const property of element.properties) {
       const isSet = String(property.value ?? '') !== String(property.default ?? '');
       (isSet ? first : more).push(addControl(`${element.index}/${property.name}`, property));
     }
-    return make('div', {}, make('h2', { textContent: element.kind }), ...first,
+    const face = ['preset', 'roi'].every(name => controls.has(`${element.index}/${name}`)) ? [makeFace(element)] : [];
+    return make('div', {}, make('h2', { textContent: element.kind }), ...face, ...first,
       make('details', {}, make('summary', { textContent: 'All other settings' }), ...more));
   }));
   window.dispatchEvent(new Event('controls'));
@@ -246,6 +274,7 @@ async function readElements(build = false) {
       if (property.name === 'enabled')
         enabled.push(property.value);
     }
+  faces.forEach(show => show(elements));
   find('enable').disabled = enabled.length === 0;
   find('enable').checked = enabled.length > 0 && enabled.every(value => value);
 }
@@ -349,6 +378,7 @@ async function show() {
   find('controls').replaceChildren();
   find('record').value = '';
   controls = new Map();
+  faces = [];
   say('');
   showStates();
   document.title = current ? `${current} - cf-watch` : 'cf-watch';
