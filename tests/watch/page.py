@@ -41,13 +41,15 @@ class Page(Watch):
         self.link = f'http://127.0.0.1:{self.port}/?token={self.token}'
 
     def fetch(self, method, path, body=None, headers=None):
-        """Returns the status, the headers and the body of an answer. Logs in unless the headers do."""
+        """Returns the status, the headers and the body of an answer, of one without an end no body. Logs in unless the
+        headers do."""
         connection = http.client.HTTPConnection('127.0.0.1', self.port, timeout=SECONDS)
         login = {'Authorization': 'Bearer ' + self.token}
         try:
             connection.request(method, path, body, {**login, **({} if body is None else JSON), **(headers or {})})
             answer = connection.getresponse()
-            return answer.status, dict(answer.getheaders()), answer.read()
+            endless = answer.getheader('Content-Type', '').startswith('multipart/')
+            return answer.status, dict(answer.getheaders()), b'' if endless else answer.read()
         finally:
             connection.close()
 
