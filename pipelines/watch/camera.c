@@ -823,6 +823,14 @@ camera_elements (Camera *camera, GString *wrong)
   return elements;
 }
 
+/* What is in force of an element that hides is so in all pictures that are shown from now on. */
+static void
+renew_pictures (Camera *camera, GList *elements)
+{
+  if (camera_runs (camera) && any_hides (elements))
+    snapshot_renew (pipeline_filter (camera->pipeline));
+}
+
 void
 camera_set (Camera *camera, const char *target, const char *value, const char *by, GString *wrong)
 {
@@ -833,6 +841,7 @@ camera_set (Camera *camera, const char *target, const char *value, const char *b
   proof_count (recorder_proof (camera->recorder), NULL);
   if (!elements || !overrides_set (camera->overrides, elements, bus, target, value, &was_refused, wrong))
     return;
+  renew_pictures (camera, elements);
   save_overrides (camera);
   if (bus)
     proof_note (recorder_proof (camera->recorder), elements, target, value, by);
@@ -865,6 +874,7 @@ camera_enable (Camera *camera, gboolean on, const char *by, GString *wrong)
   overrides_enable (camera->overrides, elements, on, wrong);
   if (camera_runs (camera) && !wrong->len)
     proof_note (recorder_proof (camera->recorder), elements, "enabled", on ? "true" : "false", by);
+  renew_pictures (camera, elements);
   save_overrides (camera);
 }
 

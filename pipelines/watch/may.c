@@ -30,7 +30,7 @@ hiding_preset (gpointer element)
   return value && g_strv_contains (presets, value->value_nick) ? value->value_nick : NULL;
 }
 
-static gboolean
+gboolean
 any_hides (GList *elements)
 {
   for (GList *l = elements; l; l = l->next)

@@ -7,6 +7,8 @@
 
 #include "config.h"
 
+/* Does one of the filter's elements hide something? */
+gboolean any_hides (GList *elements);
 /* Returns whether an operator may set "ELEMENT.PROPERTY" of the filter's elements to the value (NULL: may enable and
  * disable them), or FALSE with why not. A target that is not there may be set: that is refused elsewhere. */
 gboolean

@@ -45,11 +45,13 @@ typedef struct {
   gboolean late;     /* a frame has come, but WITHIN has passed */
   _Atomic int taken; /* a frame has come, or none is wanted any more */
 
-  /* A pair. One frame before the filter is kept until it comes out, or a later one does: then it was dropped. */
-  GstPad *input; /* NULL: it is none */
+  /* The first frame that enters the filter is waited for, or a later one: what is set counts in them. A pair keeps that
+   * frame until it comes out; where a later one does, it was dropped. */
+  GstPad *input;
   gulong input_probe;
-  GMutex lock; /* of `before` */
-  GstSample *before;
+  GMutex lock;          /* of the two that follow */
+  GstClockTime entered; /* its PTS; NONE: it has not come */
+  GstSample *before;    /* of a pair */
 
   /* Of the thread that has the frame. */
   GstSample *sample;
@@ -65,7 +67,7 @@ snapshot_unref (gpointer data)
   if (!g_atomic_ref_count_dec (&snapshot->count))
     return;
   gst_object_unref (snapshot->pad);
-  gst_clear_object (&snapshot->input);
+  gst_object_unref (snapshot->input);
   g_clear_pointer (&snapshot->before, gst_sample_unref);
   g_mutex_clear (&snapshot->lock);
   g_clear_pointer (&snapshot->askers, g_array_unref);
@@ -84,6 +86,7 @@ report (gpointer data)
   JsonObject *answer, *picture;
 
   g_clear_handle_id (&snapshot->timer, g_source_remove);
+  gst_pad_remove_probe (snapshot->input, snapshot->input_probe);
   if (snapshot->error)
     answer = error_of ("%s", snapshot->error);
   else {
@@ -232,36 +235,45 @@ write_in_thread (gpointer data)
   in_main (snapshot->file ? report : report_picture, snapshot);
 }
 
-/* Keeps a frame that enters the filter, unless one is kept already. Called from a streaming thread. */
+/* Notes the first frame that enters the filter. Called from a streaming thread. */
 static GstPadProbeReturn
 on_input (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
   GstBuffer *buffer = GST_PAD_PROBE_INFO_BUFFER (info);
+  const gboolean has_time = GST_BUFFER_PTS_IS_VALID (buffer);
   Snapshot *snapshot = data;
 
   g_mutex_lock (&snapshot->lock);
-  if (!snapshot->before && !atomic_load (&snapshot->taken) && GST_BUFFER_PTS_IS_VALID (buffer)) {
-    g_autoptr (GstCaps) caps = gst_pad_get_current_caps (pad);
+  if (!GST_CLOCK_TIME_IS_VALID (snapshot->entered) && !atomic_load (&snapshot->taken)) {
+    if (snapshot->kind != SNAPSHOT_PAIR) {
+      snapshot->entered = has_time ? GST_BUFFER_PTS (buffer) : 0;
+    } else if (has_time) {
+      g_autoptr (GstCaps) caps = gst_pad_get_current_caps (pad);
 
-    snapshot->before = gst_sample_new (buffer, caps, NULL, NULL);
+      snapshot->entered = GST_BUFFER_PTS (buffer);
+      snapshot->before = gst_sample_new (buffer, caps, NULL, NULL);
+    }
   }
   g_mutex_unlock (&snapshot->lock);
   return GST_PAD_PROBE_OK;
 }
 
-/* Returns whether the frame that leaves the filter is the one that was kept. Lets that go if a later one comes out. */
+/* Returns whether the frame that leaves the filter is the one that is waited for. */
 static gboolean
-is_kept (Snapshot *snapshot, const GstBuffer *buffer)
+is_awaited (Snapshot *snapshot, const GstBuffer *buffer)
 {
-  GstClockTime kept = GST_CLOCK_TIME_NONE;
+  const GstClockTime time = GST_BUFFER_PTS (buffer); /* NONE is later than all others */
+  gboolean awaited;
 
   g_mutex_lock (&snapshot->lock);
-  if (snapshot->before)
-    kept = GST_BUFFER_PTS (gst_sample_get_buffer (snapshot->before));
-  if (snapshot->before && GST_BUFFER_PTS_IS_VALID (buffer) && GST_BUFFER_PTS (buffer) > kept)
+  awaited = GST_CLOCK_TIME_IS_VALID (snapshot->entered) &&
+      (snapshot->kind == SNAPSHOT_PAIR ? time == snapshot->entered : time >= snapshot->entered);
+  if (snapshot->before && GST_CLOCK_TIME_IS_VALID (time) && time > snapshot->entered) {
     g_clear_pointer (&snapshot->before, gst_sample_unref);
+    snapshot->entered = GST_CLOCK_TIME_NONE;
+  }
   g_mutex_unlock (&snapshot->lock);
-  return kept != GST_CLOCK_TIME_NONE && GST_BUFFER_PTS (buffer) == kept;
+  return awaited;
 }
 
 /* Takes the frame. Called from a streaming thread. */
@@ -272,7 +284,7 @@ on_frame (GstPad *pad, GstPadProbeInfo *info, gpointer data)
   g_autoptr (GstCaps) caps = NULL;
   GstVideoInfo video;
 
-  if (snapshot->input && !is_kept (snapshot, GST_PAD_PROBE_INFO_BUFFER (info)))
+  if (!is_awaited (snapshot, GST_PAD_PROBE_INFO_BUFFER (info)))
     return GST_PAD_PROBE_OK;
   if (atomic_exchange (&snapshot->taken, 1))
     return GST_PAD_PROBE_REMOVE;
@@ -309,6 +321,7 @@ on_late (gpointer data)
   if (none) {
     g_object_set_data (G_OBJECT (snapshot->pad), WAITING, NULL);
     gst_pad_remove_probe (snapshot->pad, snapshot->probe);
+    gst_pad_remove_probe (snapshot->input, snapshot->input_probe);
     snapshot_unref (snapshot);
   }
   return G_SOURCE_REMOVE;
@@ -316,14 +329,19 @@ on_late (gpointer data)
 
 /* Begins to wait for a frame; `late` is called after WITHIN. */
 static void
-begin (Snapshot *snapshot, GstPad *pad, GSourceFunc late)
+begin (Snapshot *snapshot, GstElement *filter, GstPad *pad, GSourceFunc late)
 {
   g_mutex_init (&snapshot->lock);
+  snapshot->entered = GST_CLOCK_TIME_NONE;
   g_atomic_ref_count_init (&snapshot->count);
+  g_atomic_ref_count_inc (&snapshot->count);
   g_atomic_ref_count_inc (&snapshot->count);
   snapshot->timer = g_timeout_add (WITHIN, late, snapshot);
   snapshot->pad = gst_object_ref (pad);
   snapshot->probe = gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, on_frame, snapshot, snapshot_unref);
+  snapshot->input = gst_element_get_static_pad (filter, "sink");
+  snapshot->input_probe = gst_pad_add_probe (snapshot->input, GST_PAD_PROBE_TYPE_BUFFER, on_input, snapshot,
+      snapshot_unref);
 }
 
 JsonObject *
@@ -342,7 +360,7 @@ snapshot_take (GstElement *filter, const char *camera, const char *file, gboolea
   snapshot->answer = answer;
   snapshot->from = from;
   g_object_set_data (G_OBJECT (pad), WAITING, snapshot);
-  begin (snapshot, pad, on_late);
+  begin (snapshot, filter, pad, on_late);
   return NULL;
 }
 
@@ -368,8 +386,7 @@ report_picture (gpointer data)
   Snapshot *snapshot = data;
 
   g_clear_handle_id (&snapshot->timer, g_source_remove);
-  if (snapshot->input)
-    gst_pad_remove_probe (snapshot->input, snapshot->input_probe);
+  gst_pad_remove_probe (snapshot->input, snapshot->input_probe);
   g_object_set_data (G_OBJECT (snapshot->pad), keys[snapshot->kind], NULL);
   answer_all (snapshot->askers, snapshot->picture, snapshot->error);
   if (snapshot->later->len) {
@@ -399,8 +416,9 @@ on_no_frame (gpointer data)
 
   snapshot->timer = 0;
   give_up (snapshot,
-      snapshot->input ? "the filter gives its frames other times, or drops them: there is none to compare"
-                      : "no frame came in time");
+      snapshot->kind == SNAPSHOT_PAIR
+          ? "the filter gives its frames other times, or drops them: there is none to compare"
+          : "no frame came in time");
   return G_SOURCE_REMOVE;
 }
 
@@ -422,6 +440,29 @@ snapshot_stop (GstElement *filter)
   }
 }
 
+void
+snapshot_renew (GstElement *filter)
+{
+  g_autoptr (GstPad) pad = gst_element_get_static_pad (filter, "src");
+  Snapshot *waiting = g_object_get_data (G_OBJECT (pad), WAITING);
+
+  if (waiting) {
+    g_mutex_lock (&waiting->lock);
+    waiting->entered = GST_CLOCK_TIME_NONE;
+    g_mutex_unlock (&waiting->lock);
+  }
+  for (guint i = 0; i < G_N_ELEMENTS (keys); i++) {
+    Snapshot *snapshot = g_object_get_data (G_OBJECT (pad), keys[i]);
+
+    if (!snapshot)
+      continue;
+    /* Nobody gets the picture that is being made, if one is. */
+    g_array_prepend_vals (snapshot->later, snapshot->askers->data, snapshot->askers->len);
+    g_array_set_size (snapshot->askers, 0);
+    give_up (snapshot, NULL);
+  }
+}
+
 /* Begins to make a picture for those that ask, an array that it takes. */
 static void
 show (GstElement *filter, SnapshotKind kind, GArray *askers)
@@ -433,14 +474,7 @@ show (GstElement *filter, SnapshotKind kind, GArray *askers)
   snapshot->later = g_array_new (FALSE, FALSE, sizeof (Asker));
   snapshot->kind = kind;
   g_object_set_data (G_OBJECT (pad), keys[kind], snapshot);
-  if (kind == SNAPSHOT_PAIR)
-    snapshot->input = gst_element_get_static_pad (filter, "sink");
-  begin (snapshot, pad, on_no_frame);
-  if (!snapshot->input)
-    return;
-  g_atomic_ref_count_inc (&snapshot->count);
-  snapshot->input_probe = gst_pad_add_probe (snapshot->input, GST_PAD_PROBE_TYPE_BUFFER, on_input, snapshot,
-      snapshot_unref);
+  begin (snapshot, filter, pad, on_no_frame);
 }
 
 void

@@ -10,7 +10,7 @@
 /* Takes the answer, once. Called in the main thread. */
 typedef void (*SnapshotAnswer) (gpointer from, JsonObject *answer);
 
-/* Writes the next frame that leaves the filter as JPEG or PNG, and posts the event "snapshot" when the file is there.
+/* Writes the next frame that enters the filter as JPEG or PNG, and posts the event "snapshot" when the file is there.
  * Returns an error, or NULL: `answer` is called within 10 s, whatever the camera and the disk do. Main thread. */
 JsonObject *snapshot_take (GstElement *filter, const char *camera, const char *file, gboolean overwrite,
     SnapshotAnswer answer, gpointer from);
@@ -27,10 +27,13 @@ typedef enum {
 
 #define SNAPSHOT_SMALL 320 /* the width of a small picture, unless the frame is narrower */
 
-/* Makes the next frame that leaves the filter a JPEG in memory. Whoever asks before that frame has come gets the same
- * picture, so that a camera has one picture of each kind under way at most, whatever number asks. `done` is called
- * later, within 15 s or so. Main thread. */
+/* Makes a frame a JPEG in memory: the next that enters the filter, so that what is set counts in it. Whoever asks
+ * before that frame has come out gets the same picture, so that a camera has one of each kind under way at most,
+ * whatever number asks. `done` is called later, within 15 s or so. Main thread. */
 void snapshot_show (GstElement *filter, SnapshotKind kind, SnapshotPicture done, gpointer from);
+/* What was set hides: whoever still waits for a picture in memory, or for the frame of a file, gets one of a frame that
+ * has not entered the filter yet. */
+void snapshot_renew (GstElement *filter);
 /* Tells those that ask for a picture in memory that the filter is being stopped, so that they need not wait. */
 void snapshot_stop (GstElement *filter);
 

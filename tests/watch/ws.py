@@ -300,25 +300,49 @@ def hidden(folder):
 
 
 def given(folder):
-    """A camera gets a filter by the command while a picture of it, a large one, is being made: once the page has heard
-    of the command, none of before comes."""
+    """A camera is given what hides by a command, while a picture of it, a large one, is being made: once the page has
+    heard of the command, none of before comes."""
     cameras = {'door': {'source': 'test:white', 'width': 5120, 'height': 2880, 'rate': 10}}
+    whole, corner = '0.0,0.0,1.0,1.0', '0.0,0.0,0.1,0.1'
     with Page(cameras, folder) as page, connect(page) as client:
         page.wait('started', 'door')
+        got = 0
+
+        def until(condition):
+            """Acknowledges what comes until the condition holds, as soon as it does."""
+            nonlocal got
+            message = None
+            while not message or not condition(message):
+                message = client.read()
+                if isinstance(message, bytes):
+                    got += len(message)
+                    client.send({'ack': 3, 'bytes': got})
+            return message
+
+        def commanded(command):
+            page.ask(command)
+            until(lambda m: not isinstance(m, bytes) and
+                  m.get('event', {}).get('arguments') == command.split(' ', 2)[2])
+
+        def picture():
+            return until(lambda m: isinstance(m, bytes))[2:]
+
         client.send(LARGE)
-        size = len(client.until(lambda m: isinstance(m, bytes)))
-        client.send({'ack': 3, 'bytes': size})
-        begun = page.ask('status')['status']['cameras']['door']['frames']
-        page.until('the frame of the next picture', lambda s: s['cameras']['door']['frames'] > begun + 4)
-        page.ask('filter door ' + HIDE.replace('0.25,0.25,0.5,0.5', '0.0,0.0,1.0,1.0'))
-        came = []
-        client.until(lambda m: came.append(m) or not isinstance(m, bytes) and
-                     m.get('event', {}).get('command') == 'filter')
-        client.send({'ack': 3, 'bytes': size + sum(len(m) for m in came if isinstance(m, bytes))})
-        picture = client.until(lambda m: isinstance(m, bytes))
-        [shown] = gray([picture[2:]], folder)
-        expect(max(shown) < 60, f'{max(shown)} after the filter has come')
+        hide, pictures = HIDE.replace('0.25,0.25,0.5,0.5', whole), []
+        for turn, (show, command) in enumerate([('', f'filter door {hide}')] + 3 * [
+                (f'set door hide.roi {corner}', f'set door hide.roi {whole}'), ('enable door off', 'enable door on')]):
+            if turn:
+                commanded(show)
+                picture()
+            pictures.append((command, True, picture()))
+            begun = page.ask('status')['status']['cameras']['door']['frames']
+            page.until('the next one', lambda s, n=begun + turn % 5: s['cameras']['door']['frames'] > n)
+            commanded(command)
+            pictures.append((command, False, picture()))
         page.end()
+        for (command, shown, _), frame in zip(pictures, gray([picture for _, _, picture in pictures], folder)):
+            expect(max(frame) > 200 if shown else max(frame) < 60, f'{max(frame)} {"before" if shown else "after"} '
+                   f'{command}')
 
 
 def take_pairs(client, n):
