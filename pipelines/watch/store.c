@@ -53,6 +53,15 @@ state_file (const char *name)
   return g_build_filename (folder, name, NULL);
 }
 
+void
+state_make_folder (const char *path)
+{
+  g_autofree char *folder = g_path_get_dirname (path);
+
+  if (!g_getenv ("STATE_DIRECTORY"))
+    g_mkdir_with_parents (folder, 0700); /* where that fails, the file cannot be made, which is reported */
+}
+
 const char *
 store_path (void)
 {
@@ -61,18 +70,24 @@ store_path (void)
 
 /* ---- the file ------------------------------------------------------------ */
 
-/* Returns the file's text; NULL with what is wrong, or without: there is no file. */
+/* Returns the file's text; NULL with what is wrong, or without: there is no file. A folder that the environment names
+ * has to be there: a disk that is away may have the file. */
 static char *
 read_file (const char *path, GString *wrong)
 {
+  g_autofree char *folder = g_path_get_dirname (path);
   const int file = open (path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   g_autoptr (GString) text = g_string_new (NULL);
   char bytes[65536];
   struct stat info;
   gssize n = 1;
 
-  if (file < 0 && (errno == ENOENT || errno == ENOTDIR))
+  if (file < 0 && (errno == ENOENT || errno == ENOTDIR)) {
+    if (g_getenv ("STATE_DIRECTORY") && !g_file_test (folder, G_FILE_TEST_IS_DIR))
+      g_string_append_printf (wrong, "there is no folder %s, which STATE_DIRECTORY names: its disk may be away",
+          folder);
     return NULL;
+  }
   if (file < 0 || fstat (file, &info))
     g_string_append_printf (wrong, "%s: %s", path, errno == ELOOP ? "it is a link" : g_strerror (errno));
   else if (!S_ISREG (info.st_mode) || info.st_uid != geteuid ())
@@ -132,12 +147,12 @@ sync_folder (const char *path)
 static void
 replace (Write *write)
 {
-  g_autofree char *part = g_strconcat (write->path, ".part", NULL), *folder = g_path_get_dirname (write->path);
+  g_autofree char *part = g_strconcat (write->path, ".part", NULL);
   g_autoptr (GString) wrong = g_string_new (NULL);
   g_autofree char *there = NULL;
   int error;
 
-  g_mkdir_with_parents (folder, 0700); /* where that fails, the file cannot be made, which is reported */
+  state_make_folder (write->path);
   there = write->force ? NULL : read_file (write->path, wrong);
   if (!wrong->len && there && g_strcmp0 (there, write->there))
     g_string_append_printf (wrong,

@@ -46,11 +46,11 @@ token_make (GString *wrong)
 static int
 make_file (const char *path)
 {
-  g_autofree char *part = g_strconcat (path, ".XXXXXX", NULL), *folder = g_path_get_dirname (path);
+  g_autofree char *part = g_strconcat (path, ".XXXXXX", NULL);
   char text[2 * BYTES + 1];
   int file, wrong;
 
-  g_mkdir_with_parents (folder, 0700); /* where that fails, the file cannot be made, which is reported */
+  state_make_folder (path);
   file = g_mkstemp_full (part, O_WRONLY | O_CLOEXEC, 0600);
   wrong = file < 0 ? errno : 0;
   if (!wrong && (!write_random (text) || write (file, text, 2 * BYTES) != 2 * BYTES))

@@ -86,6 +86,25 @@ def unreadable(folder):
             watch.end(code=None)
         with open(path, 'rb') as file:
             expect(file.read() == (text if isinstance(text, bytes) else text.encode()), 'it is replaced')
+    # The folder that the environment names is there, or its disk is away; that of the user is made.
+    state = os.path.join(folder, 'unit')
+    for named, opened in ((state, False), (os.path.dirname(path), True)):
+        put(path, good)
+        with Watch(CAMERAS, folder, {'STATE_DIRECTORY': named}) as watch:
+            if opened:
+                watch.wait('settings-restored', 'door')
+            else:
+                is_closed(watch, 'door', 'its disk may be away')
+                watch.ask('forget door')
+                watch.ask('forget yard')
+                watch.ask('set door hide.roi 0,0,8,8')
+                expect('unit' in watch.wait('overrides-failed', after={'seq': 0})['reason'], watch.text)
+            watch.end(code=None)
+    expect(not os.path.exists(state), 'it is made')
+    os.mkdir(state)
+    with Watch(CAMERAS, folder, {'STATE_DIRECTORY': state}) as watch:
+        started(watch, 'door', 'yard')  # the first start
+        watch.end()
     put(path, good)
     os.chmod(path, 0o640)
     with Watch(CAMERAS, folder) as watch:
