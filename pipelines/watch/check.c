@@ -280,7 +280,7 @@ void
 check_config (Reader *reader, JsonObject *top, const Config *config, gpointer notes)
 {
   g_autoptr (GString) wrong = g_string_new (NULL), missing = g_string_new (NULL);
-  const gboolean has_secrets = secrets_load (config->secrets, wrong);
+  const gboolean has_secrets = secrets_load (config->secrets, TRUE, wrong);
   /* Filter line -> its bin, NULL where it is wrong. */
   g_autoptr (GHashTable) filters = g_hash_table_new_full (g_str_hash, g_str_equal, NULL, clear_filter);
 

@@ -195,7 +195,7 @@ run (Config *config)
   gpu_init (note);
   if (note->len)
     complain ("%s", note->str);
-  if (!secrets_load (config->secrets, wrong) || (config->metrics.on && !metrics_start (&watch, config, wrong)) ||
+  if (!secrets_load (config->secrets, TRUE, wrong) || (config->metrics.on && !metrics_start (&watch, config, wrong)) ||
       (config->page.on && !page_start (&watch, config, wrong)) ||
       (config->rtsp.on && !(watch.rtsp_port = serve_start (config, wrong))) || !clients_start (&watch, config, wrong)) {
     complain ("%s", wrong->str);

@@ -633,7 +633,7 @@ page_start (Watch *watch, const Config *config, GString *wrong)
   certificate = g_strdup (config->page.certificate);
   key = g_strdup (config->page.key);
   plan.certificate = load_certificate (wrong);
-  if (users_path && users_read (users_path, wrong))
+  if (users_path && users_read (users_path, TRUE, wrong))
     plan.open = open_paths;
   if (wrong->len == 0)
     server = http_start (&plan, on_request, watch, wrong);
@@ -644,13 +644,13 @@ page_start (Watch *watch, const Config *config, GString *wrong)
 }
 
 gboolean
-page_reload (GString *wrong)
+page_reload (gboolean take, GString *wrong)
 {
   g_autoptr (GTlsCertificate) loaded = server ? load_certificate (wrong) : NULL;
 
-  if (!server || wrong->len || (users_path && !users_read (users_path, wrong)))
+  if (!server || wrong->len || (users_path && !users_read (users_path, take, wrong)))
     return wrong->len == 0;
-  if (loaded)
+  if (loaded && take)
     http_set_certificate (server, loaded);
   return TRUE;
 }

@@ -140,7 +140,7 @@ secrets_read_users (const char *path, GString *wrong)
 }
 
 gboolean
-secrets_load (const char *path, GString *wrong)
+secrets_load (const char *path, gboolean take, GString *wrong)
 {
   const char *other = g_getenv ("CF_WATCH_SECRETS");
   g_auto (GStrv) environment = g_get_environ ();
@@ -150,6 +150,10 @@ secrets_load (const char *path, GString *wrong)
   path = other && *other ? other : path;
   if (path && !(read = read_file (path, &logins, wrong)))
     return FALSE;
+  if (!take) {
+    g_clear_pointer (&read, json_object_unref);
+    return TRUE;
+  }
   g_mutex_lock (&lock);
   g_clear_pointer (&secrets, json_object_unref);
   secrets = read ? read : json_object_new ();

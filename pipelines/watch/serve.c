@@ -288,26 +288,16 @@ close_all (gpointer data)
 }
 
 gboolean
-serve_check_users (GString *wrong)
-{
-  JsonObject *read = users_path ? secrets_read_users (users_path, wrong) : NULL;
-  const gboolean good = read || !users_path;
-
-  g_clear_pointer (&read, json_object_unref);
-  return good;
-}
-
-gboolean
-serve_read_users (GString *wrong)
+serve_read_users (gboolean take, GString *wrong)
 {
   JsonObject *read = users_path ? secrets_read_users (users_path, wrong) : NULL;
   g_autoptr (GList) names = read ? json_object_get_members (read) : NULL;
   g_autoptr (GstRTSPAuth) login = NULL;
   const gboolean same = read && users && json_object_equal (users, read);
 
-  if (!read || same) {
+  if (!read || same || !take) {
     g_clear_pointer (&read, json_object_unref);
-    return same || !users_path;
+    return wrong->len == 0;
   }
   login = g_object_new (login_get_type (), NULL);
   for (GList *l = names; l; l = l->next) {
@@ -480,7 +470,7 @@ serve_start (const Config *config, GString *wrong)
 
     gst_rtsp_server_set_auth (server, login);
   }
-  if (!serve_read_users (wrong))
+  if (!serve_read_users (TRUE, wrong))
     return 0;
   if (!(source = gst_rtsp_server_create_source (server, NULL, &error))) {
     g_string_append_printf (wrong, "rtsp: %s port %s: %s", config->rtsp.address, port, error->message);

@@ -12,18 +12,15 @@
 #ifdef HAVE_RTSP_SERVER
 /* Begins to serve. Returns the port, 0 with what is wrong. */
 guint serve_start (const Config *config, GString *wrong);
-/* Returns whether the users' file can be read; changes nothing. */
-gboolean serve_check_users (GString *wrong);
-/* Reads the users' file again. If it has changed, everybody has to log in again. Returns FALSE with what is wrong;
- * the old users stay then. */
-gboolean serve_read_users (GString *wrong);
+/* Reads the users' file again. If it has changed and `take`, everybody has to log in again. Returns FALSE with what is
+ * wrong; the old users stay then. */
+gboolean serve_read_users (gboolean take, GString *wrong);
 /* Shows the hub's stream under the camera's name; NULL: the camera is not shown any more, but for those who look at it
  * until its stream ends. */
 void serve_camera (const char *name, Hub *hub);
 #else /* config.c refuses the setting */
 #define serve_start(config, wrong) 0
-#define serve_check_users(wrong) TRUE
-#define serve_read_users(wrong) TRUE
+#define serve_read_users(take, wrong) TRUE
 #define serve_camera(name, hub) ((void) 0)
 #endif
 

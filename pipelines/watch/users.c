@@ -195,14 +195,16 @@ is_as_before (JsonObject *read, const char *user)
 }
 
 gboolean
-users_read (const char *path, GString *wrong)
+users_read (const char *path, gboolean take, GString *wrong)
 {
   JsonObject *read = secrets_read_users (path, wrong);
   GHashTableIter iter;
   Login *login;
 
-  if (!read)
-    return FALSE;
+  if (!read || !take) {
+    g_clear_pointer (&read, json_object_unref);
+    return wrong->len == 0;
+  }
   if (!logins) {
     logins = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, (GDestroyNotify) login_unref);
     places = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);

@@ -33,9 +33,9 @@ Role login_role (const Login *login);
 /* Returns the login of whoever has the token: an admin's, which does not end. Free it. */
 Login *login_of_token (void);
 
-/* Reads the file (secrets.h). Ends the logins of users who are gone from it or have changed. Returns FALSE with what
- * is wrong; all stays as it was then. */
-gboolean users_read (const char *path, GString *wrong);
+/* Reads the file (secrets.h). If `take`, it counts, and the logins of users who are gone from it or have changed end.
+ * Returns FALSE with what is wrong; all stays as it was then. */
+gboolean users_read (const char *path, gboolean take, GString *wrong);
 
 /* The password was checked. `secret`: what the browser has to show for the login from now on; NULL, like the login:
  * name or password is wrong, or the address has to wait for so many seconds. */

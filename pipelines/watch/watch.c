@@ -179,12 +179,12 @@ watch_reload (Watch *watch, const char *by, GString *wrong)
 
   if (watch->config->trial)
     g_string_append (wrong, "there is no file to read: the camera is from the command line (--try)");
-  /* The page takes its users up only if those of RTSP can be read as well. */
-  if (!config || !secrets_load (config->secrets, wrong) || !serve_check_users (wrong) || !page_reload (wrong) ||
-      !serve_read_users (wrong)) {
-    g_clear_pointer (&config, config_free);
+  /* Nothing counts before all can be read. */
+  for (int take = FALSE; config && take <= TRUE; take++)
+    if (!secrets_load (config->secrets, take, wrong) || !page_reload (take, wrong) || !serve_read_users (take, wrong))
+      g_clear_pointer (&config, config_free);
+  if (!config)
     return NULL;
-  }
   answer = json_object_new ();
   for (guint i = 0; i < G_N_ELEMENTS (names); i++)
     json_object_set_array_member (answer, names[i], lists[i] = json_array_new ());

@@ -370,29 +370,43 @@ def reload(folder):
 
 
 def reload_of_two(folder):
-    """A `reload` that the users of RTSP make fail does not take up those of the page."""
+    """A `reload` that the users of RTSP make fail takes up neither those of the page nor the passwords of cameras."""
     three(folder)
+    words = os.path.join(folder, 'secrets.json')
+
+    def write_secret(word):
+        with open(os.open(words, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), 'w', encoding='ascii') as file:
+            json.dump({'door': {'password': word}}, file)
+
+    write_secret('secret-before')
     viewers = os.path.join(folder, 'viewers.json')
     os.rename(os.path.join(folder, 'users.json'), viewers)
     write_users(folder, anna={'password': 'word-before'})
     with Page(door(live=True), folder, page={'port': 0, 'users': 'users.json'},
-              rtsp={'port': 0, 'users': 'viewers.json'}) as page:
+              rtsp={'port': 0, 'users': 'viewers.json'}, secrets=words) as page:
         if 'rtsp_port' not in page.ready:
             raise Skip('built without gst-rtsp-server')
+
+        def is_taken(word):
+            return word not in page.ask('restart ' + word, ok=False)['error']  # passwords are hidden
+
 
         def login(word):
             return page.fetch('POST', '/api/v1/login', json.dumps({'user': 'anna', 'password': word}))[0]
 
         expect(login('word-before') == 200, 'at first')
         write_users(folder, anna={'password': 'word-after'})
+        write_secret('secret-after')
         with open(viewers, 'w', encoding='ascii') as file:
             file.write('[]')
         expect('viewers.json' in page.ask('reload', ok=False)['error'], 'the file is named')
         expect((login('word-after'), login('word-before')) == (401, 200), 'the page has other users')
+        expect(is_taken('secret-before') and not is_taken('secret-after'), 'the cameras have other passwords')
         with open(viewers, 'w', encoding='ascii') as file:
             file.write('{}')
         page.ask('reload')
         expect((login('word-after'), login('word-before')) == (200, 401), 'the file is good again')
+        expect(is_taken('secret-after'), 'the passwords of cameras')
         page.end()
 
 
