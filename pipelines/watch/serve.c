@@ -12,6 +12,8 @@
 #include "certificate.h"
 #include "codec.h"
 #include "secrets.h"
+#include "threads.h"
+#include "users.h"
 
 #include <gst/app/gstappsrc.h>
 #include <gst/rtsp-server/rtsp-server.h>
@@ -227,11 +229,43 @@ serve_camera (const char *name, Hub *hub)
 
 /* ---- who may watch -------------------------------------------------------- */
 
-typedef GstRTSPAuth Login;
-typedef GstRTSPAuthClass LoginClass;
+typedef GstRTSPAuth ViewerLogin;
+typedef GstRTSPAuthClass ViewerLoginClass;
 
 GType login_get_type (void);
-G_DEFINE_TYPE (Login, login, GST_TYPE_RTSP_AUTH)
+G_DEFINE_TYPE (ViewerLogin, login, GST_TYPE_RTSP_AUTH)
+
+typedef struct {
+  char *name, *from;
+} Refused;
+
+static gboolean
+on_refused (gpointer data)
+{
+  g_autofree Refused *refused = data;
+
+  users_report_failed (users, refused->name, "rtsp", refused->from);
+  g_free (refused->name);
+  g_free (refused->from);
+  return G_SOURCE_REMOVE;
+}
+
+/* Reports who does not log in as he should; a client's first request has no login. */
+static void
+report_refused (const GstRTSPContext *request)
+{
+  GstRTSPAuthCredential **all = gst_rtsp_message_parse_auth_credentials (request->request, GST_RTSP_HDR_AUTHORIZATION);
+  const char *name = NULL;
+
+  for (GstRTSPAuthParam **one = all && *all ? (*all)->params : NULL; one && *one; one++)
+    if (!strcmp ((*one)->name, "username"))
+      name = (*one)->value;
+  if (name)
+    in_main (on_refused,
+        g_memdup2 (&(Refused) { g_strdup (name), g_strdup (gst_rtsp_connection_get_ip (request->conn)) },
+            sizeof (Refused)));
+  gst_rtsp_auth_credentials_free (all);
+}
 
 /* Whoever has logged in may watch all cameras; others do not even learn which there are. */
 static gboolean
@@ -253,11 +287,12 @@ login_check (GstRTSPAuth *login, GstRTSPContext *request, const char *what)
   if (parent->check (login, request, GST_RTSP_AUTH_CHECK_TRANSPORT_CLIENT_SETTINGS))
     return TRUE;
   g_object_set_data (G_OBJECT (request->client), "cf-refused", GSIZE_TO_POINTER (refused + 1));
+  report_refused (request);
   return FALSE;
 }
 
 static void
-login_init (Login *login)
+login_init (ViewerLogin *login)
 {
   gst_rtsp_auth_set_supported_methods (login, GST_RTSP_AUTH_DIGEST);
   gst_rtsp_auth_set_realm (login, "cf-watch");
@@ -265,7 +300,7 @@ login_init (Login *login)
 }
 
 static void
-login_class_init (LoginClass *class)
+login_class_init (ViewerLoginClass *class)
 {
   class->check = login_check;
 }

@@ -4,6 +4,7 @@
  * users.c: who may use the page from other machines. Logins are in memory only: they end with the process. */
 #include "users.h"
 
+#include "events.h"
 #include "password.h"
 #include "secrets.h"
 #include "threads.h"
@@ -20,6 +21,7 @@
 #define MAX_WRONG 5     /* passwords a minute from a place */
 #define MAX_PLACES 1024 /* of which wrong passwords are counted; another one takes the place of the oldest */
 #define MAX_CHECKS 16   /* passwords that wait to be checked */
+#define REPORTS_AGAIN (10 * G_USEC_PER_SEC)
 
 struct Login {
   gatomicrefcount count;
@@ -256,6 +258,24 @@ tries_of (const char *from)
   return tries;
 }
 
+void
+users_report_failed (JsonObject *known, const char *name, const char *at, const char *from)
+{
+  static gint64 reported; /* monotonic µs */
+  static guint more;
+  const gint64 now = g_get_monotonic_time ();
+
+  if (reported && now - reported < REPORTS_AGAIN) {
+    more++;
+    return;
+  }
+  event_post (NULL, "login-failed", "at", word_node (at), "user",
+      known && json_object_has_member (known, name) ? word_node (name) : NULL, "from", word_node (from), "more",
+      int_node (more), NULL);
+  reported = now;
+  more = 0;
+}
+
 static gboolean
 on_checked (gpointer data)
 {
@@ -273,6 +293,8 @@ on_checked (gpointer data)
   tries = tries_of (check->from);
   if (login && tries->n > 0)
     tries->n--;
+  if (!login)
+    users_report_failed (users, check->name, "page", check->from);
   check->done (login, login ? secret : NULL, 0, check->data);
   g_clear_pointer (&check->entry, json_node_unref);
   g_free (check->name);
@@ -304,6 +326,7 @@ users_log_in (const char *name, const char *password, const char *from, UsersDon
   if (tries->n >= MAX_WRONG || checks >= MAX_CHECKS) {
     const gint64 left = tries->begun + MINUTE - g_get_monotonic_time ();
 
+    users_report_failed (users, name, "page", from);
     done (NULL, NULL, tries->n >= MAX_WRONG ? (guint) (left / G_USEC_PER_SEC) + 1 : 1, data);
     return;
   }

@@ -6,7 +6,7 @@
 #ifndef PIPELINES_WATCH_USERS_H
 #define PIPELINES_WATCH_USERS_H
 
-#include <glib.h>
+#include <json-glib/json-glib.h>
 
 /* Each may do what those before it may. */
 typedef enum {
@@ -42,6 +42,9 @@ gboolean users_read (const char *path, gboolean take, GString *wrong);
 typedef void (*UsersDone) (Login *login, const char *secret, guint wait, gpointer data);
 /* Checks a password, in another thread; `done` is called later, or at once with `wait`. `from`: where it comes from. */
 void users_log_in (const char *name, const char *password, const char *from, UsersDone done, gpointer data);
+/* Posts the event "login-failed", one in ten seconds at most; the next one says how many came between. `known`: who may
+ * log in; another name is not repeated, since people type passwords there. `at`: "page" or "rtsp". */
+void users_report_failed (JsonObject *known, const char *name, const char *at, const char *from);
 /* Returns the login with the secret, which is in use by that; NULL: there is none. */
 Login *users_find (const char *secret);
 

@@ -312,7 +312,7 @@ ws_show_event (const char *line, const char *type)
     return;
   hurry = TRUE;
   text = g_strdup_printf ("{\"event\":%s}", line);
-  send_all (text, g_str_equal (type, "command") ? ROLE_ADMIN : ROLE_VIEWER);
+  send_all (text, g_str_equal (type, "command") || g_str_equal (type, "login-failed") ? ROLE_ADMIN : ROLE_VIEWER);
 }
 
 /* Sends the states that have changed; an empty text now and then says that the connection is alive. */

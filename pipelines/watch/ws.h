@@ -14,7 +14,8 @@
 /* Makes the connection of a request, which was allowed, a WebSocket. Returns FALSE with what is wrong, and its status
  * of HTTP. */
 gboolean ws_open (Watch *watch, SoupServerMessage *message, guint *status, GString *wrong);
-/* Shows everybody an event; what was commanded, and so addresses of cameras, only those who may command all. */
+/* Shows everybody an event; what was commanded, and who failed to log in, and so addresses, only those who may command
+ * all. */
 void ws_show_event (const char *line, const char *type);
 void ws_stop (void);
 #else

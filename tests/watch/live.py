@@ -455,6 +455,8 @@ def login(folder):
                 expect(client.ask('DESCRIBE', 'door')[0] == code, who)
         os.chmod(os.path.join(folder, 'users.json'), 0o644)
         expect('others may read it' in watch.ask('reload', ok=False)['error'], 'a file that others read')
+        event = watch.wait('login-failed', after={'seq': 0})
+        expect((event['at'], event['from'], event['user']) == ('rtsp', '127.0.0.1', 'anna'), event)
         with Client(port, ('bert', 'another-secret')) as client:
             expect(client.ask('DESCRIBE', 'door')[0] == 200, 'the users stay')
         watch.end()

@@ -187,7 +187,7 @@ def passwords(folder):
         def visitor(number):
             return Visitor(site, f'127.0.0.{number}')
 
-        one = visitor(1)
+        one, begun = visitor(1), time.monotonic()
         for user, password in (('anna', 'no'), ('nobody', 'no'), ('anna', ''), ('anna', WORDS['otto']), ('otto', 'no')):
             answer = one.api('POST', 'login', {'user': user, 'password': password}, 401)
             expect(answer['error'] == 'name or password is wrong', answer)
@@ -203,6 +203,11 @@ def passwords(folder):
             two.login('vera')
             two.login('anna', 'wrong', 401)
         two.login('vera', status=429)
+        # One event in ten seconds at most, which has no name that is not in the file, and no password.
+        site.ask('status')
+        failed = [event for event in site.events if event['type'] == 'login-failed']
+        expect((failed[0]['at'], failed[0]['from'], failed[0].get('user')) == ('page', '127.0.0.1', 'anna'), failed)
+        expect(len(failed) <= 1 + (time.monotonic() - begun) / 10, f'{len(failed)} events')
         # All at once.
         answers = []
 
@@ -228,6 +233,11 @@ def passwords(folder):
                 list_of.append(time.monotonic() - begun)
         fastest = {name: min(list_of) for name, list_of in times.items()}
         expect(max(fastest.values()) < 4 * min(fastest.values()) and min(fastest.values()) > 0.005, fastest)
+        site.end()
+    with Site(folder) as site:
+        visitor(1).login('a-password ' * 9, 'no', 401)
+        event = site.wait('login-failed')
+        expect('user' not in event and event['more'] == 0 and 'a-password' not in site.text + site.stderr(), event)
         site.end()
 
 
