@@ -590,7 +590,7 @@ on_request (SoupServer *soup, SoupServerMessage *message, const char *path, GHas
   const char *method = soup_server_message_get_method (message);
 
   (void) soup;
-  if (g_str_has_prefix (path, API)) {
+  if (g_str_has_prefix (path, API) && g_utf8_validate (path, -1, NULL)) {
     on_api (message, path + strlen (API), query, watch);
     return;
   }

@@ -15,7 +15,8 @@ set -u
 . "$(dirname "$0")/../../pipelines/lib.sh"
 seconds=${1:-600} jobs=${2:-$(nproc)}
 targets=("${@:3}")
-[ ${#targets[@]} -gt 0 ] || targets=(kernel kernel_file fraction coefficients seeds zones settings regions stream chaos)
+[ ${#targets[@]} -gt 0 ] || targets=(kernel kernel_file fraction coefficients seeds zones settings regions stream chaos
+  fmp4 websocket http)
 build=${CF_BUILD:-$CF_ROOT/build-fuzz}
 here=$CF_ROOT/tests/fuzz
 export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
@@ -25,11 +26,16 @@ executions () { # target
 }
 
 search () { # target
-  local words=()
+  local words=("-dict=$build/tests/fuzz/words.dict") most=1024 leaks=1
   mkdir -p "corpus/$1"
-  case $1 in stream) ;; *) words=("-dict=$build/tests/fuzz/words.dict") ;; esac
-  "$build/tests/fuzz/fuzz_$1" -max_total_time="$seconds" -jobs="$jobs" -workers="$jobs" -timeout=60 -max_len=1024 \
-    -print_final_stats=1 -artifact_prefix="$1-" "${words[@]}" "corpus/$1" "$here/corpus/$1" > "$1.log" 2>&1
+  case $1 in
+    stream) words=() ;;
+    websocket) most=9000 ;;
+    fmp4 | http) most=9000 leaks=0 ;; # GLib's first table of names; libsoup keeps the path of some bad requests
+  esac
+  ASAN_OPTIONS=detect_leaks=$leaks "$build/tests/fuzz/fuzz_$1" -max_total_time="$seconds" -jobs="$jobs" \
+    -workers="$jobs" -timeout=60 -max_len="$most" -print_final_stats=1 \
+    -artifact_prefix="$1-" "${words[@]}" "corpus/$1" "$here/corpus/$1" > "$1.log" 2>&1
   local status=$? n
   for n in fuzz-*.log; do
     mv "$n" "$1.${n#fuzz-}"
