@@ -33,8 +33,8 @@ watch_tests () {
   ASAN_OPTIONS+=:log_path=$reports/report UBSAN_OPTIONS+=:log_path=$reports/report
   # libproxy throws exceptions, for which a sanitizer linked into a program in C has no library.
   export CF_WATCH_SLOW=4 GIO_USE_PROXY_RESOLVER=dummy
-  build_tests watch watch-{control,files,fuzz,growth,hidden,reach,recording,clock,lost,network,page,live} \
-    watch-{ws,users,through,stored,proof,rtsp} || status=1
+  build_tests watch watch-{control,files,fuzz,growth,hidden,reach,recording,clock,lost,network,page,live,leaves} \
+    watch-{ws,users,through,stored,proof,mqtt,api,streams,rtsp} || status=1
   cat "$reports"/* 2> /dev/null || return "$status"
   echo "0 passed, $(find "$reports" -type f | wc -l) failed, 0 skipped"
   return 1

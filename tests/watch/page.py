@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Copyright (C) 2026 the gst-cuda-filters authors
-"""cf-watch: the page: who may ask, what each address answers, that nothing unfiltered leaves, clients that misbehave,
-and, where there is Chromium, the page itself. CF_WATCH_PICTURES=N has so many pictures looked at. See harness.py."""
+"""cf-watch: the page: who may ask, what each address answers, clients that misbehave, and, where there is Chromium, the
+page itself. See harness.py."""
 import contextlib
 import http.client
 import json
@@ -19,7 +19,6 @@ import time
 from harness import SECONDS, Skip, Watch, expect, free_port, main, need, run
 from webdriver import Browser
 
-PICTURES = int(os.environ.get('CF_WATCH_PICTURES', '20'))  # of each part of hidden ()
 SMALL = {'width': 64, 'height': 48, 'rate': 10}
 HIDE = 'cudaconvolve name=hide preset=fill fill-color=0xff000000 roi=0.25,0.25,0.5,0.5'
 JSON = {'Content-Type': 'application/json'}
@@ -290,63 +289,6 @@ class Eye(threading.Thread):
         with self.lock:
             self.lock.wait_for(lambda: len(self.pictures) >= end or self.wrong, SECONDS + end)
             expect(len(self.pictures) >= end and not self.wrong, (len(self.pictures), end, self.wrong))
-
-
-def hidden(folder):
-    """What is under the mask is in no picture, large or small: while the camera restarts, is reloaded, is refused
-    values, and is told a mask whose file is missing."""
-    white = {'source': 'test:white', 'width': 640, 'height': 480, 'rate': 60}
-    masked = {'door': {**white, 'filter': HIDE}}
-    with Page(masked, folder) as page:
-        page.wait('started', 'door')
-        eyes = [Eye(page, query) for query in ('', '?width=320', '')]
-
-        def look():
-            ends = [len(eye.pictures) + PICTURES for eye in eyes]
-            for eye, end in zip(eyes, ends):
-                eye.wait(end)
-
-        for eye in eyes:
-            eye.start()
-        look()
-        for _ in range(3):
-            page.api('POST', 'cameras/door/restart')
-            page.wait('back', 'door')
-            look()
-        page.write({'cameras': {'door': {**white, 'rate': 50, 'filter': HIDE}}, 'page': {'port': 0}})
-        page.ask('reload')
-        page.wait('back', 'door')
-        for value in ('0,0', '2,2,x', '9' * 400):
-            page.api('PUT', 'cameras/door/elements/hide/roi', value, 422)
-        look()
-        page.api('PUT', 'cameras/door/elements/hide/roi', '0.2,0.2,0.6,0.6')
-        page.api('PUT', 'cameras/door/elements/hide/mask', os.path.join(folder, 'none.png'), 422)
-        look()
-        # What the next pipeline refuses hides all.
-        page.send('restart door\nset door hide.roi 1,2')
-        page.answer()
-        page.answer()
-        page.wait('back', 'door')
-        look()
-        page.write({'cameras': {}, 'page': {'port': 0}})
-        for eye in eyes:
-            eye.on = False
-        for eye in eyes:
-            eye.join()
-        for number, eye in enumerate(eyes):
-            inside = os.path.join(folder, f'eye{number}')
-            os.mkdir(inside)
-            width, height = (320, 240) if eye.query else (640, 480)
-            brightest, white_ones = 0, 0
-            for frame in gray(eye.pictures, inside):
-                expect(len(frame) == width * height, (len(frame), width, height))
-                rows = [frame[y * width:(y + 1) * width] for y in range(height)]
-                middle = [row[width * 3 // 10:width * 7 // 10] for row in rows[height * 3 // 10:height * 7 // 10]]
-                brightest = max(brightest, max(map(max, middle)))
-                white_ones += rows[2][2] > 200
-            expect(brightest < 60, f'{brightest} under the mask')
-            expect(0 < white_ones < len(eye.pictures), (white_ones, len(eye.pictures)))
-        page.end()
 
 
 def clients(folder):
@@ -740,4 +682,4 @@ def browser(folder):
 
 
 if __name__ == '__main__':
-    sys.exit(main(checks, routes, faces, hidden, clients, rubbish, token, browser))
+    sys.exit(main(checks, routes, faces, clients, rubbish, token, browser))

@@ -20,7 +20,7 @@ import time
 
 from clock import Clock
 from harness import PROGRAM, SECONDS, Skip, expect, main, need, run, sanitized
-from page import HIDE, JSON, PICTURES, SMALL, Eye, Page, door, gray
+from page import HIDE, JSON, SMALL, Eye, Page, door, gray
 from streams import ask, read_pictures
 from webdriver import Browser
 from websocket import Refused, WebSocket
@@ -528,7 +528,7 @@ def guesses(folder):
                  for one in element['properties']]
         eye = Eye(site, '')
         eye.start()
-        for number in range(20 * PICTURES):
+        for number in range(400):
             now = otto.api('GET', 'cameras/door/elements/hide/roi')['value']
             value = variants(dice, now)
             element = dice.choice(['hide', '1', 'cudaconvolve', 'hide', 'hide', 'turn', 'HIDE', '01'])

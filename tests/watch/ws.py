@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Copyright (C) 2026 the gst-cuda-filters authors
-"""cf-watch: live pictures for pages: who may connect, that nothing unfiltered leaves, video against other programs'
-demuxers, clients that misbehave, and, where there is Chromium, the page that plays it. CF_WATCH_PICTURES=N has so many
-pictures looked at. See harness.py."""
+"""cf-watch: live pictures for pages: who may connect, that none of before a command comes after it, video against other
+programs' demuxers, clients that misbehave, and, where there is Chromium, the page that plays it. See harness.py."""
 import contextlib
 import json
 import os
@@ -18,8 +17,7 @@ import harness
 from harness import SECONDS, Skip, expect, free_port, main, need, run
 from hidden import Camera
 from live import memory
-from page import HIDE, PICTURES, Page, door, gray, middle
-from streams import Pictures, Segments, decode
+from page import HIDE, Page, door, gray, middle
 from webdriver import Browser
 from websocket import BINARY, CLOSE, PING, TEXT, Refused, WebSocket
 
@@ -81,12 +79,12 @@ class Eye(threading.Thread):
 
     def wait(self, what, condition):
         with self.lock:
-            expect(self.lock.wait_for(lambda: self.wrong or condition(self), SECONDS + PICTURES), f'{what}: it is late')
+            expect(self.lock.wait_for(lambda: self.wrong or condition(self), SECONDS), f'{what}: it is late')
             expect(not self.wrong, f'{what}: {self.wrong}')
 
     def more(self, what):
         """Waits for more of everything. JPEGs come five times a second at most."""
-        ends = [n + (PICTURES if i == 0 else PICTURES // 4) for i, n in enumerate(self.counts())]
+        ends = [n + (20 if i == 0 else 5) for i, n in enumerate(self.counts())]
         self.wait(what, lambda _: all(n >= end for n, end in zip(self.counts(), ends)))
 
     def end(self):
@@ -237,66 +235,6 @@ def video(folder):
             steps = [b - a for a, b in zip(times, times[1:])]
             expect(len(times) == frames and times[0] == 0 and all(0 < step < 2e9 for step in steps), (frames, times))
         expect(sizes == [(128, 96), (64, 48), (64, 48)], sizes)
-
-
-def expect_covered(frames, width, height, what):
-    """The middle of each frame is black. Not all frames are, and not all show what is beside it."""
-    bright = 0
-    for number, frame in enumerate(frames):
-        rows = [frame[y * width:(y + 1) * width] for y in range(height)]
-        inside = max(max(row[width * 3 // 10:width * 7 // 10]) for row in rows[height * 3 // 10:height * 7 // 10])
-        expect(inside < 60, f'{what}, frame {number}: {inside} under the mask')
-        bright += rows[2][2] > 200
-    expect(0 < bright < len(frames), f'{what}: {bright} of {len(frames)} show the rest')
-
-
-def hidden(folder):
-    """What is under the mask is in no message, and in no picture of MJPEG or HLS: while the camera restarts, is
-    reloaded, is refused values, and is told a mask whose file is missing."""
-    white = {'source': 'test:white', 'width': 640, 'height': 480, 'rate': 50}
-    masked = {'door': {**white, 'filter': HIDE, 'live': True}}
-    with Page(masked, folder) as page:
-        page.wait('started', 'door')
-        eye, mjpeg, hls = Eye(page, MP4, TILE, LARGE), Pictures(page), Segments(page)
-
-        def look(what):
-            for one in eye, mjpeg, hls:
-                one.more(what)
-
-        look('at first')
-        for _ in range(3):
-            page.api('POST', 'cameras/door/restart')
-            page.wait('back', 'door')
-            look('a restart')
-        page.write({'cameras': {'door': {**white, 'rate': 40, 'filter': HIDE, 'live': True}}, 'page': {'port': 0}})
-        page.ask('reload')
-        page.wait('back', 'door')
-        for value in ('0,0', '2,2,x', '9' * 400):
-            page.api('PUT', 'cameras/door/elements/hide/roi', value, 422)
-        look('a reload')
-        page.api('PUT', 'cameras/door/elements/hide/roi', '0.2,0.2,0.6,0.6')
-        page.api('PUT', 'cameras/door/elements/hide/mask', os.path.join(folder, 'none.png'), 422)
-        look('values')
-        page.send('restart door\nset door hide.roi 1,2')  # what the next pipeline refuses hides all
-        page.answer()
-        page.answer()
-        page.wait('back', 'door')
-        look('a refused value')
-        for one in eye, mjpeg, hls:
-            one.end()
-        page.end()
-    decoded = [frame for stream in eye.streams for frame in decode([stream], folder, 640 * 480)]
-    expect(len(decoded) == sum(eye.frames) and len(eye.streams) >= 5, (len(decoded), eye.frames))
-    expect_covered(decoded, 640, 480, 'mp4')
-    for number, (pictures, width, height) in enumerate((
-            (eye.pictures[2], 320, 240), (eye.pictures[3], 640, 480), (mjpeg.pictures, 640, 480))):
-        inside = os.path.join(folder, f'jpeg{number}')
-        os.mkdir(inside)
-        expect_covered(gray(pictures, inside), width, height, f'jpeg {number}')
-    expect(len(hls.streams) >= 5, f'{len(hls.streams)} streams')
-    decoded = [frame for stream in hls.streams.values() if len(stream) > 1
-               for frame in decode([data for _, data in sorted(stream.items())], folder, 640 * 480)]
-    expect_covered(decoded, 640, 480, 'HLS')
 
 
 def given(folder):
@@ -674,4 +612,4 @@ def browser(folder):
 
 
 if __name__ == '__main__':
-    sys.exit(main(checks, states, fragments, video, hidden, given, pairs, originals, slow, enemies, rubbish, browser))
+    sys.exit(main(checks, states, fragments, video, given, pairs, originals, slow, enemies, rubbish, browser))
