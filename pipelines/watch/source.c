@@ -49,6 +49,7 @@ struct Source {
 
   /* Written by streaming threads. */
   _Atomic guint64 unseen;      /* bytes that came since the last picture */
+  gboolean counts_packets;     /* when they come, before they are put in order */
   _Atomic guint senders;       /* that came since then */
   const char *_Atomic refused; /* the first kind of stream in it that is not decoded; NULL: none */
 
@@ -281,10 +282,12 @@ on_bytes (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 }
 
 static void
-count_pad (GstElement *source, GstPad *pad, gpointer self)
+count_pad (GstElement *source, GstPad *pad, gpointer data)
 {
+  Source *self = data;
+
   (void) source;
-  if (GST_PAD_IS_SRC (pad))
+  if (GST_PAD_IS_SRC (pad) && !self->counts_packets)
     gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_BUFFER_LIST, on_bytes, self, NULL);
 }
 
@@ -322,6 +325,15 @@ select_stream (GstElement *source, guint number, GstCaps *caps, gpointer self)
   return number < MAX_STREAMS;
 }
 
+/* Counts what comes before it waits for packets that are late: as long as they may be, and however many. */
+static void
+count_packets (GstElement *manager, GstPad *pad, gpointer self)
+{
+  (void) manager;
+  if (g_str_has_prefix (GST_PAD_NAME (pad), "recv_rtp_sink"))
+    gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_BUFFER_LIST, on_bytes, self, NULL);
+}
+
 /* Counts the senders of packets. The session keeps each for a while, whatever becomes of its packets. */
 static void
 on_sender (GstElement *manager, guint session, guint sender, gpointer data)
@@ -337,13 +349,17 @@ on_sender (GstElement *manager, guint session, guint sender, gpointer data)
 }
 
 static void
-limit_manager (GstElement *source, GstElement *manager, gpointer self)
+limit_manager (GstElement *source, GstElement *manager, gpointer data)
 {
+  Source *self = data;
+
   (void) source;
   if (!g_object_class_find_property (G_OBJECT_GET_CLASS (manager), "max-streams")) /* it is no rtpbin */
     return;
   g_object_set (manager, "max-streams", MAX_STREAMS, NULL);
   g_signal_connect (manager, "on-new-ssrc", G_CALLBACK (on_sender), self);
+  g_signal_connect (manager, "pad-added", G_CALLBACK (count_packets), self);
+  self->counts_packets = TRUE;
 }
 
 /* Bounds the streams that an rtspsrc takes from its server. */

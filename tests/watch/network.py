@@ -172,9 +172,9 @@ def interleaved(channel, packet):
         yield b''.join(b'$' + struct.pack('>BH', channel, len(data)) + data for data in packets)
 
 
-def fragment(number):
-    """Returns a packet of a picture by H.264 that has no last one."""
-    head = struct.pack('>BBHII', 0x80, 96, number & 0xffff, 1, 1)
+def fragment(number, step=1):
+    """Returns a packet of a picture by H.264 that has no last one. All but every `step`th are lost."""
+    head = struct.pack('>BBHII', 0x80, 96, number * step & 0xffff, 1, 1)
     return head + (b'\x7c\x05' if number else b'\x7c\x85') + bytes(1300)
 
 
@@ -190,13 +190,14 @@ def drip(data):
 
 
 # RTSP cameras that fill the memory or hold a thread: headers without an end, quick and slow, a body and a picture
-# without one, a sender a packet.
+# without one, also of packets that wait for lost ones, a sender a packet.
 FLOODS = {
     'headers': rtsp('DESCRIBE', lambda: itertools.repeat(b'X-A: b\r\n' * 10000), DESCRIBE=b''),
     'slow-headers': rtsp('DESCRIBE', lambda: drip(b'X-A: b\r\n'), DESCRIBE=b''),
     'body': rtsp('DESCRIBE', lambda: itertools.repeat(bytes(1 << 20)),
                  DESCRIBE=b'Content-Type: application/sdp\r\nContent-Length: 2000000000\r\n\r\nv=0\r\n'),
     'fragments': plays(1, lambda: interleaved(0, fragment)),
+    'gaps': plays(1, lambda: interleaved(0, lambda number: fragment(number, 2))),
     'reports': plays(1, lambda: interleaved(1, report)),
 }
 
@@ -259,19 +260,20 @@ def too_much_said(folder):
     """RTSP cameras that fill the memory, or have no end of streams, and a broker that sends a message of 256 MB: the
     connection ends, and nothing hangs."""
     floods = {name: Flood(begin) for name, begin in {**FLOODS, 'streams': plays(300, lambda: ())}.items()}
-    reasons = {'fragments': 'max_bytes', 'reports': 'senders'}
+    reasons = {'fragments': 'max_bytes', 'gaps': 'max_bytes', 'reports': 'senders'}
     house = Flood(lambda request: (b'\x20\x02\x00\x00\x30\xff\xff\xff\x7f', itertools.repeat(bytes(1 << 20))))
     with Watch({'cameras': {'good': GOOD}}, folder) as watch:
         watch.wait('started', 'good')
         for name, flood in floods.items():
-            camera = {'source': f'rtsp://127.0.0.1:{flood.port}/x', 'timeout': 2, 'max_bytes': 8 << 20}
+            camera = {'source': f'rtsp://127.0.0.1:{flood.port}/x', 'timeout': 2, 'latency': 2000,
+                      'max_bytes': 8 << 20}
             watch.ask(f'add {name} {json.dumps(camera)}')
             reason = watch.wait('lost', name)['reason']
             expect(reasons.get(name, '') in reason, (name, reason))
             watch.ask(f'remove {name}')
         watch.until('all is stopped', lambda s: set(s['cameras']) == {'good'})
         expect(not any(event['type'] == 'stuck' for event in watch.events), watch.text)
-        took_little(watch, 100)
+        took_little(watch, 80)
         methods = [request.split()[0] for request in floods['streams'].requests]
         expect(methods.count(b'SETUP') == 16, methods)
         undisturbed(watch)
