@@ -2,11 +2,13 @@
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * http.c: serves HTTP with libsoup, where it is found at build time. Each connection has one request. */
+#define _GNU_SOURCE /* RTLD_NEXT */
 #include "http.h"
 
 #include "password.h"
 #include "threads.h"
 
+#include <dlfcn.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -46,6 +48,31 @@ typedef struct {
   gboolean local;         /* it comes from this machine */
   guint timer;
 } Client;
+
+/* libsoup 3.2 never frees the path, of up to 64 KiB, of a request that it refuses for its encoding or its Host, and
+ * asks nobody before. So such requests are refused here: the dynamic linker finds this function first. */
+__attribute__ ((visibility ("default"))) guint
+soup_headers_parse_request (const char *text, int length, SoupMessageHeaders *in, char **method, char **path,
+    SoupHTTPVersion *version)
+{
+  guint (
+      *parse) (const char *, int, SoupMessageHeaders *, char **, char **, SoupHTTPVersion *) = (guint (*) (const char *,
+      int, SoupMessageHeaders *, char **, char **, SoupHTTPVersion *)) dlsym (RTLD_NEXT, "soup_headers_parse_request");
+  guint status = parse ? parse (text, length, in, method, path, version) : SOUP_STATUS_INTERNAL_SERVER_ERROR;
+  const char *host = status == SOUP_STATUS_OK ? soup_message_headers_get_one (in, "Host") : NULL;
+
+  if (status != SOUP_STATUS_OK)
+    return status;
+  if (soup_message_headers_get_encoding (in) == SOUP_ENCODING_UNRECOGNIZED)
+    status = SOUP_STATUS_NOT_IMPLEMENTED;
+  else if (host && strchr (host, '/'))
+    status = SOUP_STATUS_BAD_REQUEST;
+  if (status != SOUP_STATUS_OK) {
+    g_clear_pointer (method, g_free);
+    g_clear_pointer (path, g_free);
+  }
+  return status;
+}
 
 /* Returns NULL when the connection has gone. */
 static Client *

@@ -31,7 +31,7 @@ search () { # target
   case $1 in
     stream) words=() ;;
     websocket) most=9000 ;;
-    fmp4 | http) most=9000 leaks=0 ;; # GLib's first table of names; libsoup keeps the path of some bad requests
+    fmp4 | http) most=9000 leaks=0 ;; # GLib has one: its first table of names
   esac
   ASAN_OPTIONS=detect_leaks=$leaks "$build/tests/fuzz/fuzz_$1" -max_total_time="$seconds" -jobs="$jobs" \
     -workers="$jobs" -timeout=60 -max_len="$most" -print_final_stats=1 \

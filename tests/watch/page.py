@@ -17,6 +17,7 @@ import threading
 import time
 
 from harness import SECONDS, Skip, Watch, expect, free_port, main, need, run
+from live import memory
 from webdriver import Browser
 
 SMALL = {'width': 64, 'height': 48, 'rate': 10}
@@ -328,6 +329,14 @@ def clients(folder):
                 with contextlib.suppress(BlockingIOError):
                     sent += client.send(b'a' * 1000000)
                 expect(sent < 80 << 20, 'a request of 80 MB is read')
+        # Whoever is refused before anybody is asked leaves nothing behind.
+        before = memory(page)
+        for more in (b'Host: localhost\r\nTransfer-Encoding: x', b'Host: /') * 200:
+            with socket.create_connection(place, timeout=SECONDS) as client, contextlib.suppress(ConnectionError):
+                client.sendall(b'GET /' + b'a' * 60000 + b' HTTP/1.1\r\n' + more + b'\r\n\r\n')
+                status = client.makefile('rb').readline().split()[1]
+                expect(status in (b'400', b'501'), status)
+        expect(memory(page) < before + 8, f'{before} MiB, then {memory(page)}')
         # Many that ask for the same picture.
         answers = []
         threads = [threading.Thread(target=lambda: answers.append(page.picture())) for _ in range(40)]
@@ -341,8 +350,8 @@ def clients(folder):
             expect(time.monotonic() < deadline, f'{len(os.listdir(names))} descriptors, {few} before')
             page.ask('status')
         with open(f'/proc/{page.process.pid}/status', encoding='ascii') as file:
-            memory = int(next(line for line in file if line.startswith('VmHWM')).split()[1])
-        expect(memory < 600 << 10, f'{memory} KiB')
+            most = int(next(line for line in file if line.startswith('VmHWM')).split()[1])
+        expect(most < 600 << 10, f'{most} KiB')
         expect(page.api('GET', 'status')['status']['cameras']['door']['restarts'] == 0, 'the camera was lost')
         page.end()
 
