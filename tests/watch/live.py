@@ -169,12 +169,12 @@ def is_key(kinds):
 class Viewer:
     """GStreamer's own client, which decodes: `frame` returns the rows of the next picture, None at the end."""
 
-    def __init__(self, port, name='door', size=LARGE, scheme='rtsp', more=()):
+    def __init__(self, port, name='door', size=LARGE, scheme='rtsp', more=(), decoder='decodebin'):
         need('gst-launch-1.0')
         self.size, self.data = size, b''
         self.process = subprocess.Popen(
             ['gst-launch-1.0', '-q', 'rtspsrc', f'location={scheme}://127.0.0.1:{port}/{name}', 'latency=0',
-             'protocols=tcp', *more, '!', 'decodebin', '!', 'videoconvert', '!', 'video/x-raw,format=GRAY8', '!',
+             'protocols=tcp', *more, '!', *decoder.split(), '!', 'videoconvert', '!', 'video/x-raw,format=GRAY8', '!',
              'fdsink', 'sync=false'], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
 
     def __enter__(self):
