@@ -22,7 +22,7 @@ from ws import BOTH, LARGE, MP4, TILE, Eye, connect
 PICTURES = int(os.environ.get('CF_WATCH_PICTURES', '1'))
 SIZE = 352, 264  # wider than a small picture
 WIDTH, HEIGHT = 128, 96  # of what is decoded
-PLUGIN = os.path.abspath(os.path.join(os.environ.get('CF_BUILD', 'build'), 'tests', 'faults', 'libgstcudafilters.so'))
+PLUGIN = os.path.join(os.path.abspath(os.environ.get('CF_BUILD', 'build')), 'tests', 'faults', 'libfakecudafilters.so')
 GRAY = ['!', 'decodebin', '!', 'videoconvert', '!', 'videoscale', '!',
         f'video/x-raw,format=GRAY8,width={WIDTH},height={HEIGHT}', '!', 'fdsink', 'sync=false']
 

@@ -428,6 +428,10 @@ def login(folder):
             basic = base64.b64encode(b'anna:anna-s-secret').decode()
             expect(client.ask('DESCRIBE', 'door', Authorization=f'Basic {basic}')[0] == 401, 'basic')
             expect(client.ask('OPTIONS', 'door')[0] == 200, 'OPTIONS')
+        for text in ('', 'Digest', 'Digest username', 'Digest username="', 'Digest username=anna', 'Basic =, Digest',
+                     'Digest username="\xff\x01"', 'Digest username="' + 'anna' * 9999 + '"', 'Digest ' + 'a="' * 9999):
+            with Client(port) as client:
+                expect(client.ask('DESCRIBE', 'door', Authorization=text)[0] in (400, 401), text[:40])
         with Client(port, ('anna', 'anna-s-secret')) as client, Client(port) as thief:
             next(client.play().units())
             expect(client.ask('DESCRIBE', 'nix')[0] == 404, 'an unknown camera')

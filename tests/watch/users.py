@@ -700,8 +700,9 @@ def tls(folder):
 
 
 def live(folder):
-    """Over TLS, a WebSocket is for those who have logged in, and ends with the login; what was commanded is for admins,
-    and frames before the filter are for operators; one that reads nothing, whose login ends, keeps nobody waiting."""
+    """Over TLS, a WebSocket is for those who have logged in, and ends with the login; what was commanded, and who
+    failed to log in, is for admins, and frames before the filter are for operators; one that reads nothing, whose login
+    ends, keeps nobody waiting."""
     certify(folder)
     users = three(folder)
     large = {'source': 'test:snow', 'width': 1280, 'height': 720, 'rate': 10, 'live': True}
@@ -737,6 +738,8 @@ def live(folder):
                    for camera, buffer in (('door', None), ('large', 2048))]
         expect(next(read_pictures(streams[0])), 'MJPEG')
         expect(visitors['otto'].put('door', 'hide/roi', '0.1,0.1,0.9,0.9') in (200, 403), 'set')
+        Visitor(site).login('anna', 'wrong', 401)
+        sockets['anna'].until(lambda m: isinstance(m, dict) and m.get('event', {}).get('type') == 'login-failed')
         visitors['anna'].api('POST', 'cameras/door/trigger')
         told = sockets['anna'].until(lambda m: isinstance(m, dict) and m.get('event', {}).get('type') == 'command')
         expect(told['event']['by'].startswith('page '), told)
@@ -744,7 +747,7 @@ def live(folder):
         for name in ('vera', 'otto'):
             def is_restart(message):
                 event = message.get('event', {}) if isinstance(message, dict) else {}
-                expect(event.get('type') != 'command', f'{name} is told {event}')
+                expect(event.get('type') not in ('command', 'login-failed'), f'{name} is told {event}')
                 return event.get('type') in ('lost', 'back')
             sockets[name].until(is_restart)
         visitors['otto'].api('POST', 'logout')
