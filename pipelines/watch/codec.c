@@ -116,8 +116,8 @@ set_properties (GstElement *element, const char *text, guint quality)
   }
 }
 
-/* An encoder that does not know how long a frame lasts waits for the next one: 40 ms more for whoever watches. So frames
- * of an unknown rate get a usual one. The times that they are shown at stay what they are. */
+/* An encoder that does not know how long a frame lasts waits for the next one, which is 40 ms more for whoever watches.
+ * So frames of an unknown rate get a usual one. The times that they are shown at stay what they are. */
 static GstPadProbeReturn
 name_rate (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {

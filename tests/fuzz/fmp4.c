@@ -112,7 +112,7 @@ check_frame (FuzzBytes *bytes, guint32 number)
 {
   const gsize length = fuzz_below (bytes, 65536);
   GstBuffer *frame = gst_buffer_new_allocate (NULL, length, NULL);
-  const GstClockTime dts = make_time (bytes);
+  const GstClockTime dts = make_time (bytes), duration = fuzz_below (bytes, 65536) * GST_MSECOND;
   g_autofree guint8 *made = NULL;
   const guint8 *box;
   GstByteWriter out;
@@ -122,7 +122,7 @@ check_frame (FuzzBytes *bytes, guint32 number)
   if (fuzz_byte (bytes) & 1)
     GST_BUFFER_FLAG_SET (frame, GST_BUFFER_FLAG_DELTA_UNIT);
   gst_byte_writer_init (&out);
-  fmp4_frame (&out, number, dts, frame);
+  fmp4_frame (&out, number, dts, duration, frame);
   n = gst_byte_writer_get_size (&out);
   made = g_malloc0 (n + length);
   memcpy (made, out.parent.data, n);
@@ -136,7 +136,8 @@ check_frame (FuzzBytes *bytes, guint32 number)
   if (size != 12 || read_number (box + 4, 8) != gst_util_uint64_scale_round (dts, 90000, GST_SECOND))
     fuzz_fail ("the time of fragment %u", number);
   box = find (made, n + length, "moof/traf/trun", &size);
-  if (size != 28 || read_number (box + 8, 4) != n || n != moof + 16 || read_number (box + 16, 4) != length)
+  if (size != 28 || read_number (box + 8, 4) != n || n != moof + 16 || read_number (box + 16, 4) != length ||
+      read_number (box + 12, 4) != duration / GST_MSECOND * 90)
     fuzz_fail ("the frame of fragment %u", number);
   gst_buffer_unref (frame);
 }

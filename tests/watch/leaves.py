@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Copyright (C) 2026 the gst-cuda-filters authors
 """cf-watch: nothing unfiltered leaves, by no exit: small and large pictures and video of the page, MJPEG, HLS,
-snapshots, RTSP, recordings. A bright secret is in all pictures of a camera, hidden by nothing but a command of the first process.
-CF_WATCH_PICTURES=N has so many looked at; the first round has some thousand. See harness.py."""
+snapshots, RTSP, recordings. A bright secret is in all pictures of a camera, hidden by nothing but a command of the
+first process. CF_WATCH_PICTURES=N has so many looked at; the first round has some thousand. See harness.py."""
 import collections
 import os
 import shutil
