@@ -15,6 +15,7 @@
 #include "threads.h"
 #include "users.h"
 
+#include <gst/app/gstappsink.h>
 #include <gst/app/gstappsrc.h>
 #include <gst/rtsp-server/rtsp-server.h>
 #include <stdatomic.h>
@@ -165,11 +166,35 @@ make_viewer (Mount *mount)
   return NULL;
 }
 
+/* The hub's frames come at the speed of the camera already. From PLAY on, gst-rtsp-server has them wait for their times
+ * besides, unless the client says not to: so each would be late by what it took to make the viewer's pipeline. */
+static void
+on_sync (GObject *sink, GParamSpec *spec, gpointer data)
+{
+  gboolean sync;
+
+  (void) spec;
+  (void) data;
+  g_object_get (sink, "sync", &sync, NULL);
+  if (sync)
+    g_object_set (sink, "sync", FALSE, NULL);
+}
+
+static void
+on_element (GstBin *pipeline, GstBin *bin, GstElement *element, gpointer data)
+{
+  (void) pipeline;
+  (void) bin;
+  (void) data;
+  if (GST_IS_APP_SINK (element))
+    g_signal_connect (element, "notify::sync", G_CALLBACK (on_sync), NULL);
+}
+
 /* Does what the parent's function does, which has a critical warning where there is no element. */
 static GstRTSPMedia *
 construct (GstRTSPMediaFactory *factory, const GstRTSPUrl *url)
 {
-  GstElement *bin = make_viewer ((Mount *) factory);
+  GstElement *bin = make_viewer ((Mount *) factory), *pipeline;
   GstRTSPMedia *media;
 
   (void) url;
@@ -177,16 +202,9 @@ construct (GstRTSPMediaFactory *factory, const GstRTSPUrl *url)
     return NULL;
   media = gst_rtsp_media_new (bin);
   gst_rtsp_media_collect_streams (media);
-  GST_RTSP_MEDIA_FACTORY_GET_CLASS (factory)->create_pipeline (factory, media);
+  pipeline = GST_RTSP_MEDIA_FACTORY_GET_CLASS (factory)->create_pipeline (factory, media);
+  g_signal_connect (pipeline, "deep-element-added", G_CALLBACK (on_element), NULL);
   return media;
-}
-
-/* The hub's frames come at the speed of the camera already. */
-static void
-configure (GstRTSPMediaFactory *factory, GstRTSPMedia *media)
-{
-  GST_RTSP_MEDIA_FACTORY_CLASS (mount_parent_class)->configure (factory, media);
-  gst_rtsp_media_set_rate_control (media, FALSE);
 }
 
 static void
@@ -207,7 +225,6 @@ mount_class_init (MountClass *class)
 {
   G_OBJECT_CLASS (class)->finalize = mount_finalize;
   class->construct = construct;
-  class->configure = configure;
 }
 
 void

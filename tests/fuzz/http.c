@@ -6,6 +6,10 @@
  * token, nor under another machine's name, and what is answered in JSON says whether it went well. */
 #include "../../pipelines/watch/control.h"
 #include "../../pipelines/watch/events.h"
+#include "../../pipelines/watch/face.h"
+#include "../../pipelines/watch/fmp4.h"
+#include "../../pipelines/watch/hls.h"
+#include "../../pipelines/watch/mjpeg.h"
 #include "../../pipelines/watch/page.h"
 #include "../../pipelines/watch/secrets.h"
 #include "../../pipelines/watch/snapshot.h"
@@ -49,6 +53,58 @@ camera_pictures (Camera *camera)
 {
   (void) camera;
   return NULL;
+}
+
+GstElement *
+camera_find_element (Camera *camera, const char *target, GString *wrong)
+{
+  (void) camera;
+  g_string_append_printf (wrong, "%s has no element", target);
+  return NULL;
+}
+
+gboolean
+face_show (GstElement *element, guint width, SnapshotPicture done, gpointer from)
+{
+  (void) element;
+  (void) done;
+  (void) from;
+  fuzz_fail ("a face of %u pixels of no element", width);
+}
+
+gboolean
+camera_encodes (const Camera *camera)
+{
+  return camera != &door;
+}
+
+GstCaps *
+hub_get_caps (Hub *hub, GstCaps **sound)
+{
+  (void) hub;
+  *sound = NULL;
+  return NULL;
+}
+
+char *
+fmp4_codec (const GstCaps *caps)
+{
+  (void) caps;
+  return NULL;
+}
+
+GPtrArray *
+hls_file (Hub *hub, const char *file)
+{
+  (void) hub;
+  fuzz_fail ("%s of no hub", file);
+}
+
+void
+mjpeg_answer (Watch *of, const char *camera, SoupServerMessage *message)
+{
+  (void) of;
+  http_refuse (message, SOUP_STATUS_CONFLICT, "%s has no pictures", camera);
 }
 
 typedef struct {

@@ -319,6 +319,26 @@ def first(folder):
         watch.end()
 
 
+def at_once(folder):
+    """No frame waits for its time: each is sent when it comes."""
+    log = os.path.join(folder, 'log')
+    env = {'GST_DEBUG': 'basesink:6', 'GST_DEBUG_NO_COLOR': '1', 'GST_DEBUG_FILE': log}
+    with Watch({'rtsp': {'port': 0}, 'cameras': {'door': test_picture()}}, folder, env) as watch:
+        port = port_of(watch)
+        shown(watch, port)
+        with Client(port) as client:
+            units = client.play().units()
+            for _ in range(60):
+                next(units)
+        watch.end()
+    with open(log, encoding='utf-8', errors='replace') as file:
+        text = file.read()
+    if 'appsink' not in text:
+        raise Skip('GStreamer is built without its log')
+    waits = [line for line in text.splitlines() if '<appsink' in line and ', base_time ' in line]
+    expect(not waits, f'{len(waits)} frames wait: {waits[:1]}')
+
+
 def memory(watch):
     """Returns its memory in MiB; 0 with the address sanitizer, which keeps what is freed."""
     if sanitized():
@@ -630,4 +650,5 @@ def check(folder):
 
 
 if __name__ == '__main__':
-    sys.exit(main(pictures, recorder, first, slow, flood, requests, login, cameras_go, gone, many, encrypted, check))
+    sys.exit(main(pictures, recorder, first, at_once, slow, flood, requests, login, cameras_go, gone, many, encrypted,
+                  check))
