@@ -9,6 +9,7 @@
 #include "../../pipelines/watch/face.h"
 #include "../../pipelines/watch/fmp4.h"
 #include "../../pipelines/watch/hls.h"
+#include "../../pipelines/watch/http.h"
 #include "../../pipelines/watch/mjpeg.h"
 #include "../../pipelines/watch/page.h"
 #include "../../pipelines/watch/secrets.h"
