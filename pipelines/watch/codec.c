@@ -6,6 +6,7 @@
 
 #include "elements.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -116,29 +117,67 @@ set_properties (GstElement *element, const char *text, guint quality)
   }
 }
 
+/* Returns an event of the caps with so many frames a second, 0: unknown. Takes the event. */
+static GstEvent *
+with_rate (GstEvent *event, int rate)
+{
+  g_autoptr (GstCaps) caps = NULL;
+  GstCaps *before;
+
+  gst_event_parse_caps (event, &before);
+  caps = gst_caps_copy (before);
+  gst_caps_set_simple (caps, "framerate", GST_TYPE_FRACTION, rate, 1, NULL);
+  gst_event_unref (event);
+  return gst_event_new_caps (caps);
+}
+
 /* An encoder that does not know how long a frame lasts waits for the next one, which is 40 ms more for whoever watches.
  * So frames of an unknown rate get a usual one. The times that they are shown at stay what they are. */
 static GstPadProbeReturn
-name_rate (GstPad *pad, GstPadProbeInfo *info, gpointer data)
+name_rate (GstPad *pad, GstPadProbeInfo *info, gpointer unknown)
 {
   GstEvent *event = info->data;
   GstCaps *caps;
   int n = 0, d = 1;
 
   (void) pad;
-  (void) data;
   if (GST_EVENT_TYPE (event) != GST_EVENT_CAPS)
     return GST_PAD_PROBE_OK;
   gst_event_parse_caps (event, &caps);
   gst_structure_get_fraction (gst_caps_get_structure (caps, 0), "framerate", &n, &d);
+  atomic_store ((_Atomic int *) unknown, n == 0);
   if (n > 0)
     return GST_PAD_PROBE_OK;
-  caps = gst_caps_copy (caps);
-  gst_caps_set_simple (caps, "framerate", GST_TYPE_FRACTION, USUAL_RATE, 1, NULL);
-  info->data = gst_event_new_caps (caps);
-  gst_caps_unref (caps);
-  gst_event_unref (event);
+  info->data = with_rate (event, USUAL_RATE);
   return GST_PAD_PROBE_OK;
+}
+
+/* Takes the usual rate back from what leaves the parser, which reads it in the stream as well: a file that names it is
+ * wrong about each frame. */
+static GstPadProbeReturn
+forget_rate (GstPad *pad, GstPadProbeInfo *info, gpointer unknown)
+{
+  (void) pad;
+  if (!atomic_load ((_Atomic int *) unknown))
+    return GST_PAD_PROBE_OK;
+  if (info->type & GST_PAD_PROBE_TYPE_BUFFER) {
+    info->data = gst_buffer_make_writable (info->data);
+    GST_BUFFER_DURATION (info->data) = GST_CLOCK_TIME_NONE;
+  } else if (GST_EVENT_TYPE (info->data) == GST_EVENT_CAPS) {
+    info->data = with_rate (info->data, 0);
+  }
+  return GST_PAD_PROBE_OK;
+}
+
+void
+codec_name_rate (GstElement *encoder, GstElement *parser)
+{
+  _Atomic int *unknown = g_new0 (_Atomic int, 1);
+
+  g_object_set_data_full (G_OBJECT (parser), "cf-rate-unknown", unknown, g_free);
+  element_add_probe (encoder, "sink", GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, name_rate, unknown);
+  element_add_probe (parser, "src", GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, forget_rate,
+      unknown);
 }
 
 GstElement *
@@ -151,7 +190,6 @@ codec_make_encoder (const Codec *codec, guint quality, gboolean gpu, gboolean *o
     if ((of[i].on_gpu && !gpu) || !(element = gst_element_factory_make (of[i].factory, "encoder")))
       continue;
     set_properties (element, of[i].settings, quality);
-    element_add_probe (element, "sink", GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, name_rate, NULL);
     *on_gpu = of[i].on_gpu;
   }
   return element;

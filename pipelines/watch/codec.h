@@ -39,4 +39,8 @@ GstElement *codec_make_encoder (const Codec *codec, guint quality, gboolean gpu,
 /* Returns whether there is any. */
 gboolean codec_has_encoder (const Codec *codec);
 
+/* Has the encoder take frames of an unknown rate for those of a usual one, which what leaves the parser behind it does
+ * not name. */
+void codec_name_rate (GstElement *encoder, GstElement *parser);
+
 #endif

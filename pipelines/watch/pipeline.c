@@ -295,6 +295,7 @@ make_encoder (Pipeline *pipeline, const PipelinePlan *plan, GString *note)
   g_object_set (parts[ENCODE], "max-size-buffers", QUEUED, "max-size-bytes", 0, "max-size-time", (guint64) 0, NULL);
   if (plan->settings->live) /* a file waits */
     gst_util_set_object_arg (G_OBJECT (parts[ENCODE]), "leaky", "downstream");
+  codec_name_rate (parts[ENCODER], parts[PARSE]);
   element_add_probe (parts[ENCODE], "sink", GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, leave_out,
       pipeline);
   queue_count (&pipeline->encode);

@@ -220,6 +220,40 @@ def times(folder):
             expect(frames == 50 and 1.5 < seconds < 2.5 and step < 0.13, (name, frames, seconds, step))
 
 
+def rates(folder):
+    """A file of a camera that does not say its rate names none: what the encoder takes for it is not in the file."""
+    need('ffmpeg')
+    picture = subprocess.run(['ffmpeg', '-v', 'error', '-f', 'lavfi', '-i', 'testsrc=size=64x48', '-frames:v', '1',
+                              '-f', 'mjpeg', '-'], capture_output=True, check=True, timeout=SECONDS).stdout
+    done = threading.Event()
+
+    def send(request):
+        request.send_response(200)
+        request.send_header('Content-Type', 'multipart/x-mixed-replace;boundary=next')
+        request.end_headers()
+        while not done.wait(0.1):
+            request.wfile.write(b'--next\r\nContent-Type: image/jpeg\r\nContent-Length: %d\r\n\r\n' % len(picture) +
+                                picture + b'\r\n')
+
+    with Web(send) as web:
+        cameras = {f'{kind}-{codec}': {'source': source, 'codec': codec, 'filter': 'identity',
+                                       'record': {'folder': os.path.join(folder, 'rec')}}
+                   for kind, source in (('unknown', web.address), ('known', 'test')) for codec in ('h264', 'h265')}
+        with Watch({'cameras': cameras}, folder) as watch:
+            for name in cameras:
+                rate = watch.wait('started', name, after={'seq': 0})['rate']
+                expect((rate == '0/1') == name.startswith('unknown'), (name, rate))
+                watch.wait('piece-begun', name, after={'seq': 0})
+            watch.until('frames', lambda s: all(camera['frames'] > 10 for camera in s['cameras'].values()))
+            watch.end()
+            done.set()
+            for piece in [event for event in watch.events if event['type'] == 'piece-finished']:
+                with open(piece['file'], 'rb') as file:
+                    head = file.read().split(b'\x1f\x43\xb6\x75')[0]  # before the first cluster
+                named = b'\x23\xe3\x83' in head  # DefaultDuration
+                expect(named == piece['camera'].startswith('known'), (piece, named))
+
+
 def gray_of(path):
     """Returns the first frame of a video or a picture as shown: a byte a sample of R, G and B."""
     return subprocess.run(['ffmpeg', '-v', 'error', '-i', path, '-frames:v', '1', '-pix_fmt', 'rgb24', '-f', 'rawvideo',
@@ -410,5 +444,5 @@ def unmounted(folder):
 
 
 if __name__ == '__main__':
-    sys.exit(main(always, motion, what_moves, by_elements, regions, region_events, times, levels, unfit, last_frames,
-                  disks, keeps, crash, full, unmounted))
+    sys.exit(main(always, motion, what_moves, by_elements, regions, region_events, times, rates, levels, unfit,
+                  last_frames, disks, keeps, crash, full, unmounted))
