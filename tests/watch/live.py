@@ -111,14 +111,14 @@ class Client(Stream):
             code, body = self.once(method, path, **headers)
         return code, body
 
-    def play(self, name='door'):
+    def play(self, name='door', **headers):
         code, sdp = self.ask('DESCRIBE', name, Accept='application/sdp')
         expect(code == 200, f'DESCRIBE: {code}')
         control = re.findall(r'a=control:(\S+)', sdp)[-1]
         control = control if '://' in control else f'{self.base}{name}/{control}'
         code, _ = self.ask('SETUP', control, Transport='RTP/AVP/TCP;unicast;interleaved=0-1')
         expect(code == 200, f'SETUP: {code}')
-        code, _ = self.ask('PLAY', name)
+        code, _ = self.ask('PLAY', name, **headers)
         expect(code == 200, f'PLAY: {code}')
         return self
 
@@ -316,6 +316,23 @@ def first(folder):
                 steps = [b - a for a, b in zip(stamps, stamps[1:])]
                 expect(all(0 < step < 0.5 for step in steps), steps)
         watch.until('nobody looks', lambda s: s['cameras']['door']['live'] == {'clients': 0, 'dropped': 0})
+        watch.end()
+
+
+def speeds(folder):
+    """A client that asks for another speed, or another place, gets what comes, as it comes."""
+    with Watch({'rtsp': {'port': 0}, 'cameras': {'door': test_picture()}}, folder) as watch:
+        port = port_of(watch)
+        shown(watch, port)
+        for headers in ({'Rate-Control': 'no'}, {'Scale': '4.0', 'Rate-Control': 'no'}, {'Scale': '-1.0'},
+                        {'Speed': '0.5'}, {'Range': 'npt=5-'}, {'Range': 'npt=now-', 'Seek-Style': 'RAP'},
+                        {'Seek-Style': 'x' * 1000}, {'Frames': 'intra/1000', 'Scale': 'nan'}):
+            with Client(port) as client:
+                units = client.play(**headers).units()
+                for _ in range(60):  # those that it begins with come closer
+                    stamp, _ = next(units)
+                stamps = [stamp] + [next(units)[0] for _ in range(5)]
+                expect(all(0.03 < b - a < 0.05 for a, b in zip(stamps, stamps[1:])), (headers, stamps))
         watch.end()
 
 
@@ -650,5 +667,5 @@ def check(folder):
 
 
 if __name__ == '__main__':
-    sys.exit(main(pictures, recorder, first, at_once, slow, flood, requests, login, cameras_go, gone, many, encrypted,
-                  check))
+    sys.exit(main(pictures, recorder, first, speeds, at_once, slow, flood, requests, login, cameras_go, gone, many,
+                  encrypted, check))
