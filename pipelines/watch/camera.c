@@ -309,7 +309,9 @@ static void
 save_overrides (Camera *camera)
 {
   hub_hide_past (camera->hub);
-  if (!camera->closed && !overrides_is_empty (camera->overrides))
+  if (!camera->closed && overrides_is_empty (camera->overrides))
+    store_forget (camera->settings->name);
+  else if (!camera->closed)
     store_set (camera->settings->name, overrides_json (camera->overrides));
 }
 
@@ -831,15 +833,25 @@ renew_pictures (Camera *camera, GList *elements)
     snapshot_renew (pipeline_filter (camera->pipeline));
 }
 
+/* Returns whether an operator sets what he may only because nothing hides. */
+static gboolean
+is_open (const Camera *camera, GList *elements, Role role)
+{
+  const CameraSettings *settings = camera->settings;
+
+  return role < ROLE_ADMIN && !settings->may_set_all && !settings->may_set && !any_hides (elements);
+}
+
 void
-camera_set (Camera *camera, const char *target, const char *value, const char *by, GString *wrong)
+camera_set (Camera *camera, const char *target, const char *value, Role role, const char *by, GString *wrong)
 {
   g_autolist (GstElement) elements = camera_elements (camera, wrong);
+  const gboolean open = is_open (camera, elements, role);
   GstBus *bus = camera_runs (camera) ? pipeline_bus (camera->pipeline) : NULL;
   gboolean was_refused;
 
   proof_count (recorder_proof (camera->recorder), NULL);
-  if (!elements || !overrides_set (camera->overrides, elements, bus, target, value, &was_refused, wrong))
+  if (!elements || !overrides_set (camera->overrides, elements, bus, target, value, open, &was_refused, wrong))
     return;
   renew_pictures (camera, elements);
   save_overrides (camera);
@@ -866,12 +878,12 @@ camera_pictures (Camera *camera)
 }
 
 void
-camera_enable (Camera *camera, gboolean on, const char *by, GString *wrong)
+camera_enable (Camera *camera, gboolean on, Role role, const char *by, GString *wrong)
 {
   g_autolist (GstElement) elements = camera_elements (camera, wrong);
 
   proof_count (recorder_proof (camera->recorder), NULL);
-  overrides_enable (camera->overrides, elements, on, wrong);
+  overrides_enable (camera->overrides, elements, on, is_open (camera, elements, role), wrong);
   if (camera_runs (camera) && !wrong->len)
     proof_note (recorder_proof (camera->recorder), elements, "enabled", on ? "true" : "false", by);
   renew_pictures (camera, elements);

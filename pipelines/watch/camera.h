@@ -12,6 +12,7 @@
 #include "overrides.h"
 #include "record.h"
 #include "pipeline.h"
+#include "users.h"
 
 /* `steps` in camera.c is the table of what leads from one state to another. */
 typedef enum {
@@ -85,9 +86,9 @@ void camera_add_files (Camera *camera, GPtrArray *paths);
 /* Looks whether frames come; call it once a second. */
 void camera_tick (Camera *camera);
 
-/* Set and get "ELEMENT.PROPERTY" of the filter line, as overrides_set () does, or add what is wrong to `wrong`. `by`:
- * who sets it. */
-void camera_set (Camera *camera, const char *target, const char *value, const char *by, GString *wrong);
+/* Set and get "ELEMENT.PROPERTY" of the filter line, as overrides_set () does, or add what is wrong to `wrong`.
+ * `role`, `by`: of who sets it. */
+void camera_set (Camera *camera, const char *target, const char *value, Role role, const char *by, GString *wrong);
 /* Returns whether an operator may do that, as may_set () says. */
 gboolean camera_may_set (Camera *camera, const char *target, const char *value, GString *wrong);
 JsonNode *camera_get (Camera *camera, const char *target, GString *wrong);
@@ -99,7 +100,7 @@ JsonArray *camera_describe (Camera *camera, char **line, GString *wrong);
 /* Returns an element behind whose source pad its pictures come. The camera is UP. */
 GstElement *camera_pictures (Camera *camera);
 /* Sets `enabled` of all elements that have it. */
-void camera_enable (Camera *camera, gboolean on, const char *by, GString *wrong);
+void camera_enable (Camera *camera, gboolean on, Role role, const char *by, GString *wrong);
 /* Returns whether its frames are encoded, while it is up. */
 gboolean camera_encodes (const Camera *camera);
 /* Forgets what was set, also in the file: the camera is as its filter line says. */

@@ -87,7 +87,7 @@ command_set (const Call *call)
 
   if (call->role < ROLE_ADMIN && !camera_may_set (call->camera, call->word[1], call->word[2], wrong))
     return coded (403, answer_of (wrong));
-  camera_set (call->camera, call->word[1], call->word[2], call->by, wrong);
+  camera_set (call->camera, call->word[1], call->word[2], call->role, call->by, wrong);
   answer = answer_of (wrong);
   value = camera_get (call->camera, call->word[1], missing);
   if (value && !wrong->len)
@@ -137,7 +137,7 @@ command_enable (const Call *call)
 
   if (call->role < ROLE_ADMIN && !camera_may_set (call->camera, NULL, NULL, wrong))
     return coded (403, answer_of (wrong));
-  camera_enable (call->camera, !strcmp (call->word[1], "on"), call->by, wrong);
+  camera_enable (call->camera, !strcmp (call->word[1], "on"), call->role, call->by, wrong);
   return answer_of (wrong);
 }
 

@@ -11,6 +11,7 @@
 #include "elements.h"
 #include "events.h"
 #include "look.h"
+#include "may.h"
 #include "reader.h"
 #include "threads.h"
 
@@ -38,6 +39,7 @@ typedef struct {
   gboolean refused; /* the element filters the whole frame instead, or does not start */
   gboolean loaded;  /* from a file, and no pipeline has had it yet */
   gboolean gone;    /* the line has no such element */
+  gboolean open;    /* an operator has set it where nothing hid */
   Retry *retry;     /* NULL: none is under way */
 } Override;
 
@@ -297,7 +299,7 @@ overrides_find (GList *elements, const char *target, int *index, GString *wrong)
 
 /* Keeps a value that was set on an element of the list. Returns whether the value before it was refused. */
 static gboolean
-keep (Overrides *overrides, GList *elements, guint index, const char *property, const char *value)
+keep (Overrides *overrides, GList *elements, guint index, const char *property, const char *value, gboolean open)
 {
   Override *override = g_new0 (Override, 1);
   gboolean was_refused = FALSE;
@@ -305,6 +307,7 @@ keep (Overrides *overrides, GList *elements, guint index, const char *property, 
   override->key = key_of (elements, index);
   override->property = g_strdup (property);
   override->value = g_strdup (value);
+  override->open = open;
   for (guint i = 0; i < overrides->list->len; i++) {
     Override *old = overrides->list->pdata[i];
 
@@ -399,7 +402,7 @@ try_value (GstElement *element, GstBus *bus, GParamSpec *spec, const GValue *val
 }
 
 gboolean
-overrides_set (Overrides *overrides, GList *elements, GstBus *bus, const char *target, const char *value,
+overrides_set (Overrides *overrides, GList *elements, GstBus *bus, const char *target, const char *value, gboolean open,
     gboolean *was_refused, GString *wrong)
 {
   GValue read = G_VALUE_INIT;
@@ -412,7 +415,7 @@ overrides_set (Overrides *overrides, GList *elements, GstBus *bus, const char *t
   ok = check_value (spec, value, &read, wrong) &&
       try_value (g_list_nth_data (elements, (guint) index), bus, spec, &read, wrong);
   if (ok) {
-    *was_refused = keep (overrides, elements, (guint) index, spec->name, value);
+    *was_refused = keep (overrides, elements, (guint) index, spec->name, value, open);
     if (bus) /* in the file a region has the size of the frames that it was set for */
       overrides_note_sizes (overrides, elements);
   }
@@ -421,7 +424,7 @@ overrides_set (Overrides *overrides, GList *elements, GstBus *bus, const char *t
 }
 
 void
-overrides_enable (Overrides *overrides, GList *elements, gboolean on, GString *wrong)
+overrides_enable (Overrides *overrides, GList *elements, gboolean on, gboolean open, GString *wrong)
 {
   gboolean any = FALSE;
   guint index = 0;
@@ -432,7 +435,7 @@ overrides_enable (Overrides *overrides, GList *elements, gboolean on, GString *w
     if (!spec || spec->value_type != G_TYPE_BOOLEAN)
       continue;
     g_object_set (l->data, "enabled", on, NULL);
-    keep (overrides, elements, index, "enabled", on ? "true" : "false");
+    keep (overrides, elements, index, "enabled", on ? "true" : "false", open);
     any = TRUE;
   }
   if (elements && !any)
@@ -480,6 +483,8 @@ overrides_json (const Overrides *overrides)
 
     json_object_set_string_member (object, "property", override->property);
     json_object_set_string_member (object, "value", override->value);
+    if (override->open)
+      json_object_set_boolean_member (object, "open", TRUE);
     json_array_add_object_element (values, object);
   }
   for (guint i = 0; i < overrides->places->len; i++) {
@@ -502,6 +507,7 @@ static const Field override_fields[] = {
   KEY (Override),
   { "property", FIELD_TEXT, G_STRUCT_OFFSET (Override, property) },
   { "value", FIELD_TEXT, G_STRUCT_OFFSET (Override, value) },
+  { "open", FIELD_BOOL, G_STRUCT_OFFSET (Override, open) },
   { NULL },
 };
 
@@ -616,6 +622,26 @@ overrides_forget (Overrides *overrides)
 
 /* ---- for pipelines ------------------------------------------------------- */
 
+/* Forgets what an operator has set where nothing hid, if the line itself hides: it would show more than the line does.
+ * The elements have the line's values. */
+static void
+drop_open (Overrides *overrides, GList *elements)
+{
+  const gboolean hides = any_hides (elements);
+  JsonArray *dropped = json_array_new ();
+
+  for (guint i = overrides->list->len; hides && i-- > 0;) {
+    const Override *override = overrides->list->pdata[i];
+
+    if (!override->open)
+      continue;
+    add_name (dropped, override, find (elements, &override->key));
+    g_ptr_array_remove_index (overrides->list, i);
+  }
+  report (overrides, "settings-dropped", dropped,
+      "an operator has set it while the filter hid nothing, and its line hides now");
+}
+
 /* Sets the frame sizes that regions refer to, unless the regions are others now. */
 static void
 restore_sizes (Overrides *overrides, GList *elements)
@@ -635,6 +661,7 @@ restore_sizes (Overrides *overrides, GList *elements)
 void
 overrides_apply (Overrides *overrides, GList *elements)
 {
+  drop_open (overrides, elements);
   for (guint i = 0; i < overrides->list->len; i++) {
     Override *override = overrides->list->pdata[i];
     GObject *element = g_list_nth_data (elements, (guint) find (elements, &override->key));
@@ -650,6 +677,7 @@ overrides_start (Overrides *overrides, GList *elements)
 {
   JsonArray *loaded = json_array_new (), *gone = json_array_new (), *refused = json_array_new ();
 
+  drop_open (overrides, elements);
   for (guint i = 0; i < overrides->list->len; i++) {
     Override *override = overrides->list->pdata[i];
     const int index = find (elements, &override->key);

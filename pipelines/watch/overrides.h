@@ -19,15 +19,15 @@ void overrides_free (Overrides *overrides);
  * wrong. */
 GParamSpec *overrides_find (GList *elements, const char *target, int *index, GString *wrong);
 /* Set and get "ELEMENT.PROPERTY"; ELEMENT is a name=, a kind (the first such) or an index. Return FALSE or NULL with
- * what is wrong. `bus`: that of the elements' pipeline, NULL: there is none. `was_refused`: an element had refused the
- * value before. */
+ * what is wrong. `bus`: that of the elements' pipeline, NULL: there is none. `open`: an operator sets it where nothing
+ * hides, so it does not count with a line that hides. `was_refused`: an element had refused the value before. */
 gboolean overrides_set (Overrides *overrides, GList *elements, GstBus *bus, const char *target, const char *value,
-    gboolean *was_refused, GString *wrong);
+    gboolean open, gboolean *was_refused, GString *wrong);
 JsonNode *overrides_get (GList *elements, const char *target, GString *wrong);
 /* Returns whether the property can be set while frames come, or FALSE with why not. */
 gboolean overrides_check_changeable (GParamSpec *spec, GString *wrong);
 /* Sets `enabled` of all elements that have it. */
-void overrides_enable (Overrides *overrides, GList *elements, gboolean on, GString *wrong);
+void overrides_enable (Overrides *overrides, GList *elements, gboolean on, gboolean open, GString *wrong);
 
 /* What was set, for a file, and back. overrides_load () returns FALSE with what is wrong. */
 JsonObject *overrides_json (const Overrides *overrides);

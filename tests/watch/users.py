@@ -504,6 +504,55 @@ def operator(folder):
         site.end()
 
 
+def later(folder):
+    """What an operator sets where nothing hides makes nothing smaller that a later line hides; what an admin sets
+    stays."""
+    three(folder)
+    line = 'cudaconvolve name=hide preset=fill roi=0,0,0.5,0.5'
+    cameras = {name: {'source': 'test', **SMALL, 'filter': 'cudaconvolve name=hide preset=gauss'}
+               for name in ('door', 'gate', 'yard')}
+    cameras['yard']['page'] = {'may_set': ['hide.enabled']}
+
+    def wide(site, name):
+        values = [site.ask(f'get {name} hide.{one}')['value'] for one in ('preset', 'roi', 'enabled')]
+        expect(values == ['fill', '0,0,0.5,0.5', True], (name, values))
+
+    with Site(folder, cameras) as site:
+        for name in cameras:
+            site.wait('started', name, after=site.ready)
+        visitor = Visitor(site)
+        visitor.login('otto')
+        for name in ('door', 'gate'):
+            for target, value in (('preset', 'box'), ('roi', '0,0,0.1,0.1'), ('0/enabled', 'false')):
+                path = target if '/' in target else f'hide/{target}'
+                expect(visitor.put(name, path, value) == 200, (name, target))
+            visitor.api('POST', f'cameras/{name}/enable', {'value': 'off'})
+        expect(visitor.put('yard', 'hide/enabled', 'false') == 200, 'it is allowed')
+        site.ask('set gate hide.fill-color 0xff0000ff')
+        site.ask(f'filter door {line}')
+        event = site.wait('settings-dropped', 'door', after=site.ready)
+        expect(sorted(event['settings']) == ['0.enabled', '0.preset', '0.roi'] and 'operator' in event['reason'], event)
+        site.wait('back', 'door', after=site.ready)
+        wide(site, 'door')
+        expect(visitor.put('door', 'hide/roi', '0,0,0.1,0.1') == 403, 'smaller')
+        expect(site.ask('overrides door')['overrides'] == [], 'forgotten')
+        site.until('it is saved', lambda _: site.ask('overrides gate')['saved'])
+        site.end()
+    for camera in cameras.values():
+        camera['filter'] = line
+    with Site(folder, cameras) as site:
+        for name in cameras:
+            site.wait('started', name, after=site.ready)
+        wide(site, 'gate')
+        wide(site, 'door')
+        expect(all(event.get('camera') != 'door' for event in site.events if event['type'] == 'settings-dropped'),
+               'it was forgotten before')
+        expect(site.ask('status door')['status']['cameras']['door']['unmasked'] == 0, site.text)
+        expect(site.ask('get gate hide.fill-color')['value'] == 0xff0000ff, 'what the admin has set')
+        expect(site.ask('get yard hide.enabled')['value'] is False, 'what the file lets an operator set')
+        site.end()
+
+
 def variants(dice, now):
     """Returns a value that looks much like the areas that are there."""
     more = ','.join(f'{dice.random():.{dice.randrange(1, 4)}f}' for _ in range(4))
@@ -1029,5 +1078,5 @@ def form(folder):
 
 
 if __name__ == '__main__':
-    sys.exit(main(table, passwords, sessions, ends, reload, reload_of_two, without_filter, operator, guesses, remote,
-                  slow, tls, live, flood, check, check_may_set, notes, hashes, form))
+    sys.exit(main(table, passwords, sessions, ends, reload, reload_of_two, without_filter, operator, later, guesses,
+                  remote, slow, tls, live, flood, check, check_may_set, notes, hashes, form))
