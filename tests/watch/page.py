@@ -569,6 +569,9 @@ def zones(page, web, where):
     one, and its end. Points in pixels."""
     web.run('location.hash = "hall"')
     web.until('the camera', lambda: middle(web, '#picture') >= 0 and web.run('return controls.has("1/seeds")'))
+    expect(web.run('return document.getElementById("camera").textContent') == 'hall', 'the name')
+    drawn = web.run('return [...document.getElementById("target").options].map(one => one.text)')
+    expect('zones of cudamedian' in drawn and 'zones of cudasegment' in drawn, drawn)
     drawn = web.run('return [...document.getElementById("target").options].map(one => one.value)')
     expect(sorted(drawn) == ['0/mask-polygons', '0/roi', '0/zones', '1/mask-polygons', '1/roi', '1/seeds', '1/zones'],
            drawn)

@@ -219,8 +219,8 @@ find('apply').onclick = () => { open = false; set(find('target').value, write())
 // Another camera, or another filter line.
 window.addEventListener('controls', () => {
   const drawn = [...controls].filter(([, { property }]) => property.name in KINDS && property.live);
-  find('target').replaceChildren(...drawn.map(([key, { property }]) => {
-    return make('option', { value: key, textContent: `${property.name} of element ${key.split('/')[0]}` });
+  find('target').replaceChildren(...drawn.map(([key, { property, title }]) => {
+    return make('option', { value: key, textContent: `${property.name} of ${title}` });
   }));
   find('drawing').hidden = find('help').hidden = drawn.length === 0;
   begin();

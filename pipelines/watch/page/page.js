@@ -246,13 +246,16 @@ function buildControls(elements) {
   controls = new Map();
   faces = [];
   find('controls').replaceChildren(...elements.map(element => {
-    const first = [], more = [];
+    const first = [], more = [], several = elements.filter(one => one.kind === element.kind).length > 1;
+    const title = element.kind + (several ? ` (${element.index})` : '');
     for (const property of element.properties) {
       const isSet = String(property.value ?? '') !== String(property.default ?? '');
-      (isSet ? first : more).push(addControl(`${element.index}/${property.name}`, property));
+      const key = `${element.index}/${property.name}`;
+      (isSet ? first : more).push(addControl(key, property));
+      controls.get(key).title = title;
     }
     const face = ['preset', 'roi'].every(name => controls.has(`${element.index}/${name}`)) ? [makeFace(element)] : [];
-    return make('div', {}, make('h2', { textContent: element.kind }), ...face, ...first,
+    return make('div', {}, make('h2', { textContent: title }), ...face, ...first,
       make('details', {}, make('summary', { textContent: 'All other settings' }), ...more));
   }));
   window.dispatchEvent(new Event('controls'));
@@ -381,6 +384,7 @@ async function show() {
   faces = [];
   say('');
   showStates();
+  find('camera').textContent = current;
   document.title = current ? `${current} - cf-watch` : 'cf-watch';
   if (!current)
     return;
