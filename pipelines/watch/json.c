@@ -211,6 +211,8 @@ message_text (GstMessage *message)
   detail = debug ? strchr (debug, '\n') : NULL;
   if (!detail || !detail[1])
     return g_strdup (error->message);
+  if (g_str_has_prefix (detail + 1, "Failed to connect. (Generic error)")) /* all that rtspsrc says */
+    return g_strdup ("Nothing answers at this address and port, or the name is not known (Failed to connect)");
   clean = secrets_hide (detail + 1); /* before it is cut, which may leave a part of a password */
   return g_strdup_printf ("%s (%.300s)", error->message, clean);
 }

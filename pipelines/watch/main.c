@@ -273,8 +273,12 @@ main (int argc, char **argv)
     print_hash (wrong);
   if (source && !only_check && !only_link && !only_hash)
     line = try_join (argv + 1);
-  else if (argc != 2) {
-    complain ("%s; --help shows an example", argc < 2 ? "which FILE has the cameras?" : "there is one FILE only");
+  else if (only_hash) {
+    complain ("--hash-password takes nothing more: it asks for the password");
+    return 2;
+  } else if (argc != 2) {
+    complain ("%s; --help shows an example",
+        argc < 2 ? "a FILE with the cameras is missing" : "there is one FILE only");
     return 2;
   }
   make_network_classes ();

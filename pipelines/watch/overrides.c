@@ -290,7 +290,8 @@ overrides_find (GList *elements, const char *target, int *index, GString *wrong)
   if (*index < 0) {
     g_string_append_printf (wrong, "the filter has no element \"%s\"; it has", name);
     for (GList *l = elements; l; l = l->next)
-      g_string_append_printf (wrong, " %s", element_kind (l->data));
+      g_string_append_printf (wrong, " %s",
+          has_own_name (l->data) ? GST_OBJECT_NAME (l->data) : element_kind (l->data));
   } else if (!(spec = find_property (g_list_nth_data (elements, (guint) *index), dot + 1)))
     g_string_append_printf (wrong, "%s has no property \"%s\"",
         element_kind (g_list_nth_data (elements, (guint) *index)), dot + 1);

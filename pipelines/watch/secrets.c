@@ -55,6 +55,12 @@ check_entry (Reader *reader, JsonObject *top, const char *name, const Shape *sha
     if (!g_strv_contains (shape->members, l->data) || reader_is_twice (reader, entry, l->data) ||
         json_node_get_value_type (json_object_get_member (entry, l->data)) != G_TYPE_STRING)
       entry = NULL;
+  for (guint i = 0; entry && shape->members[i]; i++)
+    if (!g_strcmp0 (json_object_get_string_member_with_default (entry, shape->members[i], NULL), "...")) {
+      g_string_append_printf (reader->wrong, "%s: %s: \"...\" stands for a %s of your own", reader->path, name,
+          shape->members[i]);
+      return FALSE;
+    }
   if (!entry)
     g_string_append_printf (reader->wrong, "%s: %s: has to be %s", reader->path, name, shape->shape);
   return entry != NULL;

@@ -96,8 +96,8 @@ try_show_link (const Config *config, guint port)
 void
 try_show_event (const char *line, const char *type)
 {
-  static const char *const bad[] = { "lost", "failed", "error", "warning", "stuck", "settings-refused",
-    "recording-failed", NULL };
+  static const char *const bad[] = { "lost", "failed", "warning", "stuck", "settings-refused", "recording-failed",
+    NULL };
   g_autoptr (JsonNode) node = g_strv_contains (bad, type) ? json_from_string (line, NULL) : NULL;
   JsonObject *event = node ? json_node_get_object (node) : NULL;
   const char *reason = event ? json_object_get_string_member_with_default (event, "reason", NULL) : NULL;

@@ -138,7 +138,9 @@ piece_new (const Count *count, const char *folder, const char *name)
     piece->part = TRUE;
   }
   if (!text) {
-    add_fault (piece, NO_RECORD);
+    g_autofree char *file = g_build_filename (folder, name, NULL);
+
+    add_fault (piece, g_file_test (file, G_FILE_TEST_EXISTS) ? NO_RECORD : "there is no such file");
     return piece;
   }
   if (!check_signature (count, piece, text, length))
@@ -419,6 +421,8 @@ print_sum (const Count *count)
   printf ("%u good, %u wrong, %" G_GUINT64_FORMAT " deleted by retention; %" G_GUINT64_FORMAT
           " frames, %" G_GUINT64_FORMAT " unmasked\n",
       count->good, count->bad, count->pruned, count->frames, count->unmasked);
+  if (count->good + count->bad + count->faults == 0)
+    printf ("There is no piece: give the \"folder\" of a camera's \"record\".\n");
   if (count->keys->len == 0)
     printf ("Without --key nobody can tell who has written the records.\n");
 }

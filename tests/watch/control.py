@@ -66,7 +66,8 @@ def properties(folder):
         expect(watch.ask('get door blur.preset')['value'] == 'privacy', 'by name')
         wrong = {'set door cudamedian.kernel-size 4000': 'out of range',
                  'set door cudamedian.kernel-size x': 'no value',
-                 'set door cudamedian.nothing 1': 'no property', 'set door sharpen.x 1': 'no element',
+                 'set door cudamedian.nothing 1': 'no property',
+                 'set door sharpen.x 1': 'no element "sharpen"; it has cudamedian blur',
                  'set door kernel-size 5': 'ELEMENT.PROPERTY', 'set door 0.cuda-device-id 0': 'cannot change',
                  'set door 0.stats x': 'cannot be set', 'set nowhere 0.kernel-size 3': 'no camera',
                  'set door 0.kernel-size': 'needs', 'get door 2.x': 'no element', 'enable door maybe': 'neither',

@@ -635,7 +635,8 @@ def check(folder):
     path = os.path.join(folder, 'watch.json')
     write_users(folder, anna='x')
     for name, mode, text in (('open.json', 0o644, '{}'),
-                             ('bad.json', 0o600, '{"anna": {"user": "a", "password": "y"}}')):
+                             ('bad.json', 0o600, '{"anna": {"user": "a", "password": "y"}}'),
+                             ('dots.json', 0o600, '{"anna": {"password": "..."}}')):
         with open(os.path.join(folder, name), 'w', encoding='ascii') as file:
             file.write(text)
         os.chmod(os.path.join(folder, name), mode)
@@ -647,6 +648,7 @@ def check(folder):
                        ({'tls': {'certificate': 'c', 'key': 'k'}}, 'rtsp.tls'),
                        ({'users': 'nix.json'}, 'nix.json'), ({'users': 'open.json'}, 'others may read it'),
                        ({'users': 'bad.json'}, 'has to be { "password": "..." }'),
+                       ({'users': 'dots.json'}, '"..." stands for a password of your own'),
                        ({'address': '0.0.0.0', 'users': 'users.json'}, None), ({}, None)):
         with open(path, 'w', encoding='utf-8') as file:
             json.dump({'rtsp': rtsp, 'cameras': {'door': test_picture()}}, file)

@@ -223,7 +223,9 @@ def taken(folder):
     verify('--key', other, '--key', public, rec)
     expect('no public key of Ed25519' in verify('--key', os.path.join(rec, 'door.chain'), rec, code=2), 'no key')
     verify(code=2)
-    verify('--key', public, folder, code=1)  # nothing is there
+    expect('There is no piece' in verify('--key', public, folder, code=1), 'another folder')
+    for name in ('nowhere', 'nowhere.mkv'):
+        expect('no such file' in verify('--key', public, os.path.join(folder, name), code=1), name)
 
 
 def retention(folder):

@@ -103,9 +103,10 @@ def refused(folder):
     path = os.path.join(folder, 'no.avi')
     with open(path, 'wb') as file:
         file.write(b'nothing')
-    with Trial(folder, path) as one:
-        one.until('it is lost', lambda camera: camera['state'] == 'waiting')
-        expect('lost: ' in one.end()[1], 'a loss is not said')
+    for source, words in ((path, 'lost: '), ('rtsp://127.0.0.1:1/x', 'lost: source: Nothing answers at this address')):
+        with Trial(folder, source) as one:
+            one.until('it is lost', lambda camera: camera['state'] == 'waiting')
+            expect(words in (said := one.end()[1]) and 'error: ' not in said, said)
 
 
 # Lines with what is easily lost: quotes, spaces, lists, numbers of all kinds, what one setting implies of another.

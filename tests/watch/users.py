@@ -1008,6 +1008,8 @@ def hashes(folder):
         done = subprocess.run([PROGRAM, '--hash-password'], input=given, capture_output=True, text=True,
                               timeout=SECONDS, check=False)
         expect(done.returncode == 2 and not done.stdout and said in done.stderr, done)
+    code, text, errors = run('--hash-password', 'word')
+    expect(code == 2 and not text and 'asks for the password' in errors and 'word:' not in errors, errors)
     for second, code in ((b'word\n', 0), (b'other\n', 2)):
         leader, terminal = pty.openpty()
         with subprocess.Popen([PROGRAM, '--hash-password'], stdin=terminal, stdout=subprocess.PIPE,
