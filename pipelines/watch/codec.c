@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define USUAL_RATE 25 /* frames a second */
+#define HIGH_RATE 60 /* frames a second: of more than the stream names, converters leave some out */
 
 /* Returns the length of the unit that begins there, of `rest` bytes with its length. */
 static gsize
@@ -132,7 +132,7 @@ with_rate (GstEvent *event, int rate)
 }
 
 /* An encoder that does not know how long a frame lasts waits for the next one, which is 40 ms more for whoever watches.
- * So frames of an unknown rate get a usual one. The times that they are shown at stay what they are. */
+ * So frames of an unknown rate get a high one. The times that they are shown at stay what they are. */
 static GstPadProbeReturn
 name_rate (GstPad *pad, GstPadProbeInfo *info, gpointer unknown)
 {
@@ -148,11 +148,11 @@ name_rate (GstPad *pad, GstPadProbeInfo *info, gpointer unknown)
   atomic_store ((_Atomic int *) unknown, n == 0);
   if (n > 0)
     return GST_PAD_PROBE_OK;
-  info->data = with_rate (event, USUAL_RATE);
+  info->data = with_rate (event, HIGH_RATE);
   return GST_PAD_PROBE_OK;
 }
 
-/* Takes the usual rate back from what leaves the parser, which reads it in the stream as well: a file that names it is
+/* Takes that rate back from what leaves the parser, which reads it in the stream as well: a file that names it is
  * wrong about each frame. */
 static GstPadProbeReturn
 forget_rate (GstPad *pad, GstPadProbeInfo *info, gpointer unknown)
