@@ -40,7 +40,7 @@ typedef struct {
     ArgumentKind kind;
     const char *name; /* as it is documented */
   } arguments[MAX_ARGUMENTS];
-  gboolean changes;                                       /* something, of which an event tells */
+  gboolean changes;                                       /* something: an event tells it */
   JsonObject *(*run) (const Call *call);                  /* returns the answer, or NULL: it comes later */
   void (*add_files) (const Call *call, GPtrArray *paths); /* those that it makes the main thread read; NULL: none */
 } Command;

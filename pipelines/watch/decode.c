@@ -54,7 +54,7 @@ take (GstBuffer *buffer, GstCaps *caps, gpointer data)
     atomic_store (&run->ended, is_too_large (caps));
   }
   run->begun = TRUE;
-  if (!atomic_load (&run->started)) /* one of those that are there already */
+  if (!atomic_load (&run->started)) /* it is there already */
     run->from = MAX (run->from, GST_BUFFER_PTS (buffer));
   if (atomic_load (&run->ended))
     gst_buffer_unref (buffer);

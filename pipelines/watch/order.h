@@ -29,7 +29,7 @@ void order_clear (Order *order);
  * `plain`: the stream shows its pictures in the order in which they come. Returns FALSE if the packets have no PTS, so
  * that the order of the pictures is unknown. */
 gboolean order_push (Order *order, GstBuffer *packet, GstClockTime now, gboolean plain);
-/* Says that no packet follows: those that are held may go. */
+/* Says that no packet follows: the held ones may go. */
 void order_end (Order *order);
 /* Returns the next packet with both times, NULL: none is ready. */
 GstBuffer *order_pop (Order *order);

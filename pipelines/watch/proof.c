@@ -375,7 +375,7 @@ open_free (gpointer data)
   g_free (open);
 }
 
-/* Removes the changes of an earlier pipeline, but for those that have led to this one. */
+/* Removes the changes of an earlier pipeline, but not what has led to this one. */
 static void
 keep_lines (JsonArray *changes)
 {
@@ -387,8 +387,8 @@ keep_lines (JsonArray *changes)
   }
 }
 
-/* Finds the values with which the piece's first frames were filtered. No piece has frames of two pipelines: those of a
- * later one, which a slow disk may see before it begins the piece, do not belong to it. */
+/* Finds the values with which the piece's first frames were filtered. No piece has frames of two pipelines: what a
+ * later one sends before a slow disk begins the piece does not belong to it. */
 static Open *
 open_new (Proof *proof, const SessionPiece *piece)
 {

@@ -19,7 +19,7 @@ void proof_unref (Proof *proof);
 
 /* A pipeline is there whose filter has these elements, with the values of the line. */
 void proof_attach (Proof *proof, Pipeline *pipeline, GList *elements);
-/* Its elements have all their values, and no frame has come yet. The settings are those that it was made of. */
+/* Its elements have all their values, and no frame has come yet. It was made of these settings. */
 void proof_begin (Proof *proof, GList *elements, CameraSettings *settings);
 /* No frame comes from this pipeline any more. */
 void proof_detach (Proof *proof, Pipeline *pipeline);

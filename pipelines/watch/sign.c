@@ -31,7 +31,7 @@ no_passphrase (char *to, int size, int writes, void *data)
   return -1;
 }
 
-/* Returns the file's text, or NULL with what is wrong. The mode is that of the file that is read. */
+/* Returns the file's text, or NULL with what is wrong. The mode is the file's. */
 static char *
 read_key_file (const char *path, gboolean private, gsize *length, GString *wrong)
 {

@@ -43,7 +43,7 @@ struct Source {
   GstClockTime stamped; /* the last one, NONE: there was none */
   GstClockTime shift;   /* what is added to the source's own */
   gboolean turned;      /* the pictures lie on their side */
-  gboolean packets;     /* what comes is not decoded; its times are those of order.h */
+  gboolean packets;     /* what comes is not decoded; order.h gives it its times */
   const char *exif;     /* the orientation of the last JPEG; NULL: it has none */
   guint standing;       /* frames in a row whose time was not later than the last one */
 

@@ -219,7 +219,7 @@ write_in_thread (gpointer data)
   in_main (on_written, data);
 }
 
-/* Begins to write what is to be written, one text at a time. */
+/* Begins to write what waits, one text at a time. */
 static void
 begin (void)
 {

@@ -227,7 +227,7 @@ entities_of (Camera *camera, const char *id)
   return entities;
 }
 
-/* Returns the two topics that say whether what the others say is of today: that of the process, and the camera's. */
+/* Returns the two topics that say whether the others are up to date: the process's and the camera's. */
 static JsonArray *
 availability_of (const Camera *camera)
 {

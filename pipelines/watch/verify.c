@@ -259,7 +259,7 @@ check_link (Count *count, const ChainState *state, Piece *piece, const Piece *be
         piece->number - last - 1, last + 1, piece->number - 1);
 }
 
-/* Looks whether the last piece of the chain is the newest one; NULL: there is none. The fault is that of `place`. */
+/* Looks whether the last piece of the chain is the newest one; NULL: there is none. The fault is `place`'s. */
 static void
 check_end (Count *count, const ChainState *state, const Piece *last, Piece *place)
 {

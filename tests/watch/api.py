@@ -27,7 +27,7 @@ BODIES = {'login': USER, 'set': {'value': 3}, 'filter': {'value': 'cudaconvolve 
           'enable': {'value': 'on'}, 'record': {'value': 'auto'}, 'add': {'source': 'test:ball'}}
 PARTS = {'{element}': 'hide', '{property}': 'kernel-size', '{file}': 'index.m3u8',
          'face.jpg': 'face.jpg?width=64'}
-# Those of which no command does the work, and the commands that no address has.
+# Operations without a command, and commands without an address.
 NO_COMMANDS = {'api', 'login', 'logout', 'me', 'ws', 'cameras', 'status_of', 'picture', 'face', 'hls', 'mjpeg'}
 NO_ADDRESSES = {'snapshot', 'quit'}
 
@@ -38,7 +38,7 @@ def read(*path):
 
 
 def operations(api):
-    """Returns (path, method, operation) of all, those that take something away last."""
+    """Returns (path, method, operation) of all; DELETE comes last."""
     found = [(path, method, one) for path, methods in api['paths'].items() for method, one in methods.items()
              if method in METHODS]
     return sorted(found, key=lambda operation: operation[1] == 'delete')
@@ -116,8 +116,8 @@ def addresses(folder):
 
 
 def documents(folder):
-    """The commands of docs/watch.md, with their arguments, and of the manual page are those of the program; the
-    addresses of docs/watch.md are those of api.json."""
+    """The commands of docs/watch.md, with their arguments, and of the manual page are the program's; the
+    addresses of docs/watch.md are api.json's."""
     text = read('docs', 'watch.md')
     table = re.search(r'\| command \| \|\n\| --- \| --- \|\n(.*?)\n\n', text, re.S).group(1)
     written = dict(re.match(r'\| `((\S+).*?)` \|', line.replace('\\|', '/')).group(2, 1) for line in table.splitlines())

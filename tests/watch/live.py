@@ -261,7 +261,7 @@ def pictures(folder):
 
 
 def recorded(path):
-    """Returns how many pictures a file has, each of which has to be covered."""
+    """Returns how many pictures a file has. Each has to be covered."""
     width, height = LARGE
     film = subprocess.run(['ffmpeg', '-v', 'fatal', '-i', path, '-fps_mode', 'passthrough', '-f', 'rawvideo',
                            '-pix_fmt', 'gray', '-'], stdout=subprocess.PIPE, check=True, timeout=SECONDS).stdout
@@ -329,7 +329,7 @@ def speeds(folder):
                         {'Seek-Style': 'x' * 1000}, {'Frames': 'intra/1000', 'Scale': 'nan'}):
             with Client(port) as client:
                 units = client.play(**headers).units()
-                for _ in range(60):  # those that it begins with come closer
+                for _ in range(60):  # the first ones come closer
                     stamp, _ = next(units)
                 stamps = [stamp] + [next(units)[0] for _ in range(5)]
                 expect(all(0.03 < b - a < 0.05 for a, b in zip(stamps, stamps[1:])), (headers, stamps))

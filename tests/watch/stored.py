@@ -86,7 +86,7 @@ def unreadable(folder):
             watch.end(code=None)
         with open(path, 'rb') as file:
             expect(file.read() == (text if isinstance(text, bytes) else text.encode()), 'it is replaced')
-    # The folder that the environment names is there, or its disk is away; that of the user is made.
+    # The folder that the environment names is there, or its disk is away; the user's own is made.
     state = os.path.join(folder, 'unit')
     for named, opened in ((state, False), (os.path.dirname(path), True)):
         put(path, good)

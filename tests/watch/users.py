@@ -380,7 +380,7 @@ def reload(folder):
 
 
 def reload_of_two(folder):
-    """A `reload` that the users of RTSP make fail takes up neither those of the page nor the passwords of cameras."""
+    """A `reload` that the users of RTSP make fail takes up neither the page's users nor the passwords of cameras."""
     three(folder)
     words = os.path.join(folder, 'secrets.json')
 
