@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HIGH_RATE 60 /* frames a second: of more than the stream names, converters leave some out */
+/* Frames a second. Of more than the stream names, converters leave some out; for more, x264 spends less on each. */
+#define USUAL_RATE 30
 
 /* Returns the length of the unit that begins there, of `rest` bytes with its length. */
 static gsize
@@ -132,7 +133,7 @@ with_rate (GstEvent *event, int rate)
 }
 
 /* An encoder that does not know how long a frame lasts waits for the next one, which is 40 ms more for whoever watches.
- * So frames of an unknown rate get a high one. The times that they are shown at stay what they are. */
+ * So frames of an unknown rate get a usual one. The times that they are shown at stay what they are. */
 static GstPadProbeReturn
 name_rate (GstPad *pad, GstPadProbeInfo *info, gpointer unknown)
 {
@@ -148,7 +149,7 @@ name_rate (GstPad *pad, GstPadProbeInfo *info, gpointer unknown)
   atomic_store ((_Atomic int *) unknown, n == 0);
   if (n > 0)
     return GST_PAD_PROBE_OK;
-  info->data = with_rate (event, HIGH_RATE);
+  info->data = with_rate (event, USUAL_RATE);
   return GST_PAD_PROBE_OK;
 }
 

@@ -39,7 +39,7 @@ GstElement *codec_make_encoder (const Codec *codec, guint quality, gboolean gpu,
 /* Returns whether there is any. */
 gboolean codec_has_encoder (const Codec *codec);
 
-/* Tells the encoder a high rate where the frames' rate is unknown. What leaves the parser behind it names no rate. */
+/* Tells the encoder a usual rate where the frames' rate is unknown. What leaves the parser behind it names no rate. */
 void codec_name_rate (GstElement *encoder, GstElement *parser);
 
 #endif
