@@ -304,11 +304,19 @@ on_size (Camera *camera, const GstStructure *structure)
   camera->rate = g_strdup_printf ("%d/%d", n, d);
 }
 
-/* Something is set: has the file say what is set now; not in place of what nobody could read. */
+/* Something is set: no picture from before is shown from now on. */
+static void
+renew_pictures (Camera *camera, GList *elements)
+{
+  hub_hide_past (camera->hub);
+  if (camera_runs (camera) && any_hides (elements))
+    snapshot_renew (pipeline_filter (camera->pipeline));
+}
+
+/* Has the file say what is set now; not in place of what nobody could read. */
 static void
 save_overrides (Camera *camera)
 {
-  hub_hide_past (camera->hub);
   if (!camera->closed && overrides_is_empty (camera->overrides))
     store_forget (camera->settings->name);
   else if (!camera->closed)
@@ -339,6 +347,7 @@ report_up (Camera *camera, CameraState state)
   camera->attempts = 0;
   /* Now the sizes are known of regions that were set before. */
   overrides_note_sizes (camera->overrides, elements);
+  renew_pictures (camera, elements);
   save_overrides (camera);
 }
 
@@ -825,28 +834,11 @@ camera_elements (Camera *camera, GString *wrong)
   return elements;
 }
 
-/* What is in force of an element that hides is so in all pictures that are shown from now on. */
-static void
-renew_pictures (Camera *camera, GList *elements)
-{
-  if (camera_runs (camera) && any_hides (elements))
-    snapshot_renew (pipeline_filter (camera->pipeline));
-}
-
-/* Returns whether an operator sets what he may only because nothing hides. */
-static gboolean
-is_open (const Camera *camera, GList *elements, Role role)
-{
-  const CameraSettings *settings = camera->settings;
-
-  return role < ROLE_ADMIN && !settings->may_set_all && !settings->may_set && !any_hides (elements);
-}
-
 void
 camera_set (Camera *camera, const char *target, const char *value, Role role, const char *by, GString *wrong)
 {
   g_autolist (GstElement) elements = camera_elements (camera, wrong);
-  const gboolean open = is_open (camera, elements, role);
+  const gboolean open = role < ROLE_ADMIN && may_set_while_open (camera->settings, elements);
   GstBus *bus = camera_runs (camera) ? pipeline_bus (camera->pipeline) : NULL;
   gboolean was_refused;
 
@@ -883,7 +875,8 @@ camera_enable (Camera *camera, gboolean on, Role role, const char *by, GString *
   g_autolist (GstElement) elements = camera_elements (camera, wrong);
 
   proof_count (recorder_proof (camera->recorder), NULL);
-  overrides_enable (camera->overrides, elements, on, is_open (camera, elements, role), wrong);
+  overrides_enable (camera->overrides, elements, on,
+      role < ROLE_ADMIN && may_set_while_open (camera->settings, elements), wrong);
   if (camera_runs (camera) && !wrong->len)
     proof_note (recorder_proof (camera->recorder), elements, "enabled", on ? "true" : "false", by);
   renew_pictures (camera, elements);

@@ -132,8 +132,8 @@ with_rate (GstEvent *event, int rate)
   return gst_event_new_caps (caps);
 }
 
-/* An encoder that does not know how long a frame lasts waits for the next one, which is 40 ms more for whoever watches.
- * So frames of an unknown rate get a usual one. The times that they are shown at stay what they are. */
+/* Names a usual rate where a camera names none. x265enc takes no frames without a rate. x264 would wait for the next
+ * frame, to know how long this one lasts: 40 ms more for whoever watches. The frames keep their times. */
 static GstPadProbeReturn
 name_rate (GstPad *pad, GstPadProbeInfo *info, gpointer unknown)
 {

@@ -74,7 +74,7 @@ typedef struct {
   struct {
     gboolean on, allow_plain;
     char *address, *users;   /* users: a file as secrets.h says; NULL: only the token opens the page */
-    char *token;             /* opens the page; NULL: that of the state directory does */
+    char *token;             /* opens the page; NULL: the state directory has it */
     char **names;            /* further ones of this machine, NULL-terminated; NULL: none */
     char *certificate, *key; /* files; NULL: no TLS */
     guint port;

@@ -120,9 +120,14 @@ names_file (const GParamSpec *spec, const char *value)
 }
 
 gboolean
+may_set_while_open (const CameraSettings *settings, GList *elements)
+{
+  return !settings->may_set_all && !settings->may_set && !any_hides (elements);
+}
+
+gboolean
 may_set (const CameraSettings *settings, GList *elements, const char *target, const char *value, GString *wrong)
 {
-  const gboolean unlimited = !settings->may_set && !any_hides (elements);
   g_autoptr (GString) unknown = g_string_new (NULL);
   const GParamSpec *spec = NULL;
   int index = 0;
@@ -137,7 +142,8 @@ may_set (const CameraSettings *settings, GList *elements, const char *target, co
     g_string_append (wrong,
         "an operator names no files, which the element would read: an admin may, or all whom the camera's "
         "\"page\": { \"may_set\": [...] } allows the property");
-  else if (!unlimited && !(spec && is_addition (g_list_nth_data (elements, (guint) index), spec, value)))
+  else if (!may_set_while_open (settings, elements) &&
+      !(spec && is_addition (g_list_nth_data (elements, (guint) index), spec, value)))
     g_string_append_printf (wrong,
         "an operator may not %s what this camera hides: only add areas, in fractions, behind those that roi or "
         "mask-polygons of an element with preset=fill have, and set what the camera's "

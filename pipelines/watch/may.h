@@ -9,6 +9,8 @@
 
 /* Does one of the filter's elements hide something? */
 gboolean any_hides (GList *elements);
+/* Returns whether an operator may set all, but only because nothing hides. */
+gboolean may_set_while_open (const CameraSettings *settings, GList *elements);
 /* Returns whether an operator may set "ELEMENT.PROPERTY" of the filter's elements to the value (NULL: may enable and
  * disable them), or FALSE with why not. A target that is not there may be set: that is refused elsewhere. */
 gboolean

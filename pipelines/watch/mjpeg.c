@@ -75,8 +75,8 @@ on_picture (gpointer from, GBytes *picture, const char *wrong)
   }
 }
 
-/* Asks for the next picture, if the client has taken the last one. All streams ask at the same time, so that those of
- * one camera get the same picture. */
+/* Asks for the next picture, if the client has taken the last one. All streams ask at the same time: two clients of one
+ * camera get the same picture. */
 static void
 go_on (Stream *stream)
 {

@@ -19,7 +19,7 @@ void overrides_free (Overrides *overrides);
  * wrong. */
 GParamSpec *overrides_find (GList *elements, const char *target, int *index, GString *wrong);
 /* Set and get "ELEMENT.PROPERTY"; ELEMENT is a name=, a kind (the first such) or an index. Return FALSE or NULL with
- * what is wrong. `bus`: that of the elements' pipeline, NULL: there is none. `open`: an operator sets it where nothing
+ * what is wrong. `bus`: their pipeline's, NULL: there is none. `open`: an operator sets it where nothing
  * hides, so it does not count with a line that hides. `was_refused`: an element had refused the value before. */
 gboolean overrides_set (Overrides *overrides, GList *elements, GstBus *bus, const char *target, const char *value,
     gboolean open, gboolean *was_refused, GString *wrong);

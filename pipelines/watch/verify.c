@@ -295,7 +295,7 @@ check_chain (Count *count, const ChainState *state, Piece *const *pieces, guint 
     check_end (count, state, before, pieces[n - 1]);
 }
 
-/* Checks the chains of a camera; `pieces` are those that have a record, sorted. */
+/* Checks the chains of a camera. The pieces have records, and are sorted. */
 static void
 check_camera (Count *count, const char *folder, const char *camera, GPtrArray *pieces)
 {

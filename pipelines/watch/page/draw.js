@@ -40,8 +40,8 @@ function frameSize() {
     : find('video').hidden ? [naturalWidth || 1, naturalHeight || 1] : [videoWidth || 1, videoHeight || 1];
 }
 
-// Returns the fractions that the numbers of a rectangle or a point are. Those of a rectangle are fractions already if
-// one has a decimal point; else, as those of a point, pixels.
+// Returns the numbers of a rectangle or a point as fractions of the frame. A rectangle with a decimal point has
+// fractions already. Other numbers are pixels.
 function toFractions(text, numbers) {
   const size = frameSize();
   return text.includes('.') && !kind().pixels ? numbers : numbers.map((value, i) => value / size[i % 2]);
