@@ -16,10 +16,10 @@ try:
 except ImportError:
     validate = None
 
-from harness import ROOT, Skip, Watch, expect, main
+from harness import PROGRAM, ROOT, Skip, Watch, expect, main
 from page import Page, door
 
-WATCH = os.path.join(ROOT, 'pipelines', 'watch')
+API = os.path.join(os.path.abspath(os.path.dirname(PROGRAM)), 'api.json')
 METHODS = ('get', 'put', 'post', 'delete', 'patch', 'options')
 USER = {'user': 'anna', 'password': 'Geheimnis-1'}
 # What is sent: the operations that are not here have no body.
@@ -74,7 +74,7 @@ def addresses(folder):
         page.wait('started', 'door')
         status, _, body = page.fetch('GET', '/api/v1/api.json')
         api = json.loads(body)
-        expect(status == 200 and body.decode() == read('pipelines', 'watch', 'api.json'), 'the file itself')
+        expect(status == 200 and body.decode() == read(API), 'the file itself')
         if validate:
             validate(api)
         else:
@@ -132,7 +132,7 @@ def documents(folder):
             expect(error.rstrip() == f'{name} needs: {written[name]}', (error, written[name]))
         expect(written['status'] == 'status [CAMERA]', written)
         watch.end()
-    api = json.loads(read('pipelines', 'watch', 'api.json'))
+    api = json.loads(read(API))
     for path in api['paths']:
         path = re.sub(r'\{(\w+)\}', lambda part: part.group(1).upper(), path[1:])
         expect(f'`{path}`' in text or f'`{path}?' in text, path)
