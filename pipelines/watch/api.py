@@ -48,7 +48,12 @@ def in_path(name, **more):
     return {'name': name, 'in': 'path', 'required': True, 'schema': TEXT, **more}
 
 
+def needs(role):
+    return {'security': [{'token': []}, {'login': [role]}]}
+
+
 VALUE = {'requestBody': ref('requestBodies', 'value')}
+SETS, RULES = needs('operator'), needs('admin')
 NAMES = ref('schemas', 'names')
 SETTING = {
     'type': 'object', 'required': ['element', 'property', 'value'],
@@ -70,31 +75,31 @@ OPERATIONS = (
     ('get /status', 'status', 'The state of all cameras: status.schema.json', 'status'),
     ('post /reload', 'reload', 'Reads the file again',
      answer('The names of cameras, and the parts of the file that only a new process takes up',
-            added=NAMES, removed=NAMES, changed=NAMES, kept=NAMES, restart_needed=NAMES)),
+            added=NAMES, removed=NAMES, changed=NAMES, kept=NAMES, restart_needed=NAMES), RULES),
     ('get /ws', 'ws', 'A WebSocket: pictures, events and states as they come', None,
      {'responses': {'101': {'description': 'It is one'}, 'default': ref('responses', 'refused')}}),
     ('get /cameras', 'cameras', 'The names of all cameras', answer('They', cameras=NAMES)),
     ('get /cameras/{camera}', 'status_of', 'The state of the camera: status.schema.json', 'status'),
     ('put /cameras/{camera}', 'add', "A camera more, with these settings and the file's defaults", 'done',
-     {'requestBody': body({'type': 'object', 'description': 'A camera of config.schema.json'})}),
-    ('delete /cameras/{camera}', 'remove', 'Stops the camera for good; its files are finished', 'done'),
+     {**RULES, 'requestBody': body({'type': 'object', 'description': 'A camera of config.schema.json'})}),
+    ('delete /cameras/{camera}', 'remove', 'Stops the camera for good; its files are finished', 'done', RULES),
     ('get /cameras/{camera}/elements', 'elements',
      'The elements of the filter with their properties, and the filter line that makes all of it',
      answer('They', elements=listed(ref('schemas', 'element')), line=TEXT, optional=['line'])),
     ('get /cameras/{camera}/elements/{element}/{property}', 'get', 'The value of a property', 'value'),
     ('put /cameras/{camera}/elements/{element}/{property}', 'set',
-     'Sets the property while the filter runs; answers what is in force then', 'value', VALUE),
+     'Sets the property while the filter runs; answers what is in force then', 'value', {**SETS, **VALUE}),
     ('put /cameras/{camera}/filter', 'filter',
-     'Gives the camera another filter line, up to the next reload or the end', 'done', VALUE),
-    ('post /cameras/{camera}/enable', 'enable', 'Has the picture filtered or not: on, off', 'done', VALUE),
+     'Gives the camera another filter line, up to the next reload or the end', 'done', {**RULES, **VALUE}),
+    ('post /cameras/{camera}/enable', 'enable', 'Has the picture filtered or not: on, off', 'done', {**SETS, **VALUE}),
     ('post /cameras/{camera}/record', 'record', 'Has the camera recorded: on, off, auto (as the file says)', 'done',
-     VALUE),
-    ('post /cameras/{camera}/trigger', 'trigger', 'As if something had moved now', 'done'),
-    ('post /cameras/{camera}/restart', 'restart', 'Gives the camera a new pipeline now', 'done'),
+     {**SETS, **VALUE}),
+    ('post /cameras/{camera}/trigger', 'trigger', 'As if something had moved now', 'done', SETS),
+    ('post /cameras/{camera}/restart', 'restart', 'Gives the camera a new pipeline now', 'done', SETS),
     ('get /cameras/{camera}/overrides', 'overrides', 'What set and enable have set',
      answer('It, whether the disk has all of it, and in which file',
             overrides=listed(SETTING), saved={'type': 'boolean'}, file=TEXT)),
-    ('delete /cameras/{camera}/overrides', 'forget', 'Takes all of that back', 'done'),
+    ('delete /cameras/{camera}/overrides', 'forget', 'Takes all of that back', 'done', RULES),
     ('get /cameras/{camera}/elements/{element}/face.jpg', 'face',
      "A drawn face, and beside it what the element's settings leave of it", media('They', 'image/jpeg'),
      query('width', required=True, description='Of the face, in pixels of a frame',
@@ -162,12 +167,13 @@ API = {
         'title': 'cf-watch by HTTP',
         'description': 'The page of cf-watch uses this, and so can any program; docs/watch.md says more. An '
                        'operationId is the command that is executed, where there is one. What changes anything needs '
-                       'Content-Type: application/json, and an Origin of this server or none.',
+                       'Content-Type: application/json, and an Origin of this server or none. A login has the role '
+                       'that is named beside it, or a higher one.',
         'version': '1',
         'license': {'name': 'LGPL-2.1-or-later', 'identifier': 'LGPL-2.1-or-later'},
     },
     'servers': [{'url': '/api/v1'}],
-    'security': [{'token': []}, {'login': []}],
+    **needs('viewer'),
     'paths': paths(),
     'components': {
         'securitySchemes': {

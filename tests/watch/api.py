@@ -17,13 +17,15 @@ except ImportError:
     validate = None
 
 from harness import PROGRAM, ROOT, Skip, Watch, expect, main
-from page import Page, door
+from page import door
+from users import ROLES, WORDS, Site, Visitor, three
 
 API = os.path.join(os.path.abspath(os.path.dirname(PROGRAM)), 'api.json')
 METHODS = ('get', 'put', 'post', 'delete', 'patch', 'options')
-USER = {'user': 'anna', 'password': 'Geheimnis-1'}
+BLUR = 'cudaconvolve name=hide preset=gauss sigma=1'
+ORDER = [*ROLES.values()]
 # What is sent: the operations that are not here have no body.
-BODIES = {'login': USER, 'set': {'value': 3}, 'filter': {'value': 'cudaconvolve name=hide preset=fill'},
+BODIES = {'login': {'user': 'anna', 'password': WORDS['anna']}, 'set': {'value': 3}, 'filter': {'value': BLUR},
           'enable': {'value': 'on'}, 'record': {'value': 'auto'}, 'add': {'source': 'test:ball'}}
 PARTS = {'{element}': 'hide', '{property}': 'kernel-size', '{file}': 'index.m3u8',
          'face.jpg': 'face.jpg?width=64'}
@@ -61,16 +63,34 @@ def check_answer(api, operation, status, headers, body):
         jsonschema.Draft202012Validator(schema).validate(json.loads(body))
 
 
+def by_roles(site, operation, method, at, data):
+    """Asks as nobody and as each role; each is answered as it may. Returns the answers of those who may."""
+    name, security = operation['operationId'], operation.get('security', [{'login': ['viewer']}])
+    needed = security[-1]['login'][0] if security else None
+    for user, role in ((None, None), *ROLES.items()):
+        visitor = Visitor(site)
+        if user:
+            visitor.login(user)
+        status, headers, body = visitor.fetch(method, at, data)
+        if not role and needed:
+            expect(status == 401, (name, status, body))
+        elif needed and ORDER.index(role) < ORDER.index(needed):
+            expect(status == 403 and b'needs the role ' + needed.encode() in body, (name, role, status, body))
+        elif name == 'ws':
+            expect(status == 400, (role, status, body))
+        else:
+            expect(status == 200, (name, role, status, body))
+            yield status, headers, body
+
+
 def addresses(folder):
-    """Each path and method of the file answers, in the form that it says; no other method does, and the server's table
-    has no other path."""
+    """Each path and method of the file answers whoever has the role that it says, in the form that it says; no other
+    method does, and the server's table has no other path."""
     if not jsonschema:
         raise Skip('python3-jsonschema is missing')
-    users = os.path.join(folder, 'users.json')
-    with open(users, 'w', encoding='utf-8', opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
-        json.dump({USER['user']: {'password': USER['password'], 'role': 'admin'}}, file)
-    cameras = door(record={'folder': os.path.join(folder, 'records'), 'when': 'off'})
-    with Page(cameras, folder, page={'port': 0, 'users': users}) as page:
+    three(folder)
+    cameras = door(filter=BLUR, record={'folder': os.path.join(folder, 'records'), 'when': 'off'})
+    with Site(folder, cameras) as page:
         page.wait('started', 'door')
         status, _, body = page.fetch('GET', '/api/v1/api.json')
         api = json.loads(body)
@@ -85,14 +105,15 @@ def addresses(folder):
                 at = at.replace(part, value)
             data = None if method == 'get' else json.dumps(BODIES.get(name, {}))
             expect((name in BODIES) == ('requestBody' in one), f'{name}: its body')
-            status, headers, body = page.fetch(method.upper(), at, data)
-            if name == 'ws':
-                expect(status not in (404, 405), (status, body))
-                continue
-            expect(status == 200, (name, status, body))
-            check_answer(api, one, status, headers, body)
-            if name in ('filter', 'restart', 'forget'):
-                page.wait('back', 'door')
+            for answered in by_roles(page, one, method.upper(), at, data):
+                check_answer(api, one, *answered)
+                if name in ('filter', 'restart', 'forget'):
+                    page.wait('back', 'door')
+        for command, camera, who in (('set', 'door', 'otto'), ('set', 'door', 'anna'), ('record', 'door', 'otto'),
+                                     ('filter', 'door', 'anna'), ('add', 'more', 'anna'), ('remove', 'more', 'anna'),
+                                     ('reload', None, 'anna')):
+            page.wait('command', camera, after=page.ready, command=command, by=f'page {who} 127.0.0.1')
+        expect(not any('vera' in event.get('by', '') for event in page.events), 'an event of one who only looks')
         for path in api['paths']:
             methods = {method for other, methods in api['paths'].items() for method in methods
                        if re.fullmatch(re.sub(r'\{\w+\}', '[^/]+', other), path)}

@@ -3,6 +3,7 @@
 # Copyright (C) 2026 the gst-cuda-filters authors
 """cf-watch: the page: who may ask, what each address answers, clients that misbehave, and, where there is Chromium, the
 page itself. See harness.py."""
+import concurrent.futures
 import contextlib
 import http.client
 import json
@@ -16,7 +17,7 @@ import sys
 import threading
 import time
 
-from harness import SECONDS, Skip, Watch, expect, free_port, main, need, run
+from harness import SECONDS, Skip, Stream, Watch, expect, free_port, main, need, run
 from live import memory
 from webdriver import Browser
 
@@ -25,8 +26,49 @@ HIDE = 'cudaconvolve name=hide preset=fill fill-color=0xff000000 roi=0.25,0.25,0
 JSON = {'Content-Type': 'application/json'}
 
 
+class Client:
+    """Whoever asks a site's page: a browser with its cookie, or a program that logs in by headers."""
+
+    def __init__(self, site, source='127.0.0.1', host='127.0.0.1', login=None):
+        self.site, self.source, self.host, self.login_headers = site, source, host, login or {}
+        self.cookie = self.given = ''
+
+    def connect(self):
+        more = {'timeout': SECONDS, 'source_address': (self.source, 0)}
+        if self.site.context:
+            return http.client.HTTPSConnection(self.host, self.site.port, context=self.site.context, **more)
+        return http.client.HTTPConnection(self.host, self.site.port, **more)
+
+    def fetch(self, method, path, body=None, headers=None):
+        """Returns the status, the headers and the body of an answer, of one without an end no body."""
+        cookie = {'Cookie': self.cookie} if self.cookie else {}
+        with contextlib.closing(self.connect()) as connection:
+            connection.request(method, path, body, {**self.login_headers, **cookie, **({} if body is None else JSON),
+                                                    **(headers or {})})
+            answer = connection.getresponse()
+            got = dict(answer.getheaders())
+            if given := got.get('Set-Cookie'):
+                self.given, self.cookie = given, given.split(';')[0]
+            endless = got.get('Content-Type', '').startswith('multipart/')
+            return answer.status, got, b'' if endless else answer.read()
+
+    def api(self, method, path, body=None, status=200):
+        """Returns the object that the address answers, with this status. `body`: an object, or a value."""
+        given = body if isinstance(body, dict) else {} if body is None else {'value': body}
+        got, headers, text = self.fetch(method, '/api/v1/' + path, None if method == 'GET' else json.dumps(given))
+        answer = json.loads(text)
+        expect(got == status and answer['ok'] == (status == 200) == ('error' not in answer), (method, path, got, text))
+        expect(headers['Content-Type'] == 'application/json' and 'code' not in answer, (headers, answer))
+        return answer
+
+
+def bearer(token):
+    return {'Authorization': 'Bearer ' + token}
+
+
 class Page(Watch):
-    """A running cf-watch with a page."""
+    """A running cf-watch with a page. `fetch` and `api` ask it as the holder of the token."""
+    context = None  # of TLS
 
     def __init__(self, cameras, folder, env=None, **more):
         self.state = os.path.join(folder, 'state')
@@ -39,28 +81,8 @@ class Page(Watch):
         with open(os.path.join(self.state, 'cf-watch', 'page-token'), encoding='ascii') as file:
             self.token = file.read()
         self.link = f'http://127.0.0.1:{self.port}/?token={self.token}'
-
-    def fetch(self, method, path, body=None, headers=None):
-        """Returns the status, the headers and the body of an answer, of one without an end no body. Logs in unless the
-        headers do."""
-        connection = http.client.HTTPConnection('127.0.0.1', self.port, timeout=SECONDS)
-        login = {'Authorization': 'Bearer ' + self.token}
-        try:
-            connection.request(method, path, body, {**login, **({} if body is None else JSON), **(headers or {})})
-            answer = connection.getresponse()
-            endless = answer.getheader('Content-Type', '').startswith('multipart/')
-            return answer.status, dict(answer.getheaders()), b'' if endless else answer.read()
-        finally:
-            connection.close()
-
-    def api(self, method, path, value=None, status=200):
-        """Returns the object that the address answers, with this status."""
-        body = None if method == 'GET' else json.dumps({} if value is None else {'value': value})
-        got, headers, text = self.fetch(method, '/api/v1/' + path, body)
-        answer = json.loads(text)
-        expect(got == status and answer['ok'] == (status == 200) == ('error' not in answer), (method, path, got, text))
-        expect(headers['Content-Type'] == 'application/json' and 'code' not in answer, (headers, answer))
-        return answer
+        holder = Client(self, login=bearer(self.token))
+        self.fetch, self.api = holder.fetch, holder.api
 
     def picture(self, camera='door', query='', status=200):
         got, headers, body = self.fetch('GET', f'/api/v1/cameras/{camera}/snapshot.jpg{query}')
@@ -68,6 +90,27 @@ class Page(Watch):
         expect(got != 200 or headers['Content-Type'] == 'image/jpeg' and headers['Cache-Control'] == 'no-store' and
                body[:2] == b'\xff\xd8', headers)
         return body
+
+    def descriptors(self):
+        return len(os.listdir(f'/proc/{self.process.pid}/fd'))
+
+    def settle(self, few):
+        """Waits until it has hardly more descriptors than these."""
+        self.until(f'{few} descriptors', lambda _: self.descriptors() <= few + 3)
+
+
+def at_once(*functions):
+    """Calls all functions at the same time. Returns what they return."""
+    with concurrent.futures.ThreadPoolExecutor(len(functions)) as pool:
+        return [one.result() for one in [pool.submit(function) for function in functions]]
+
+
+def run_with(config, folder, *words, env=None):
+    """Runs cf-watch with a configuration to its end, as run ()."""
+    path = os.path.join(folder, 'watch.json')
+    with open(path, 'w', encoding='utf-8') as file:
+        json.dump(config, file)
+    return run(*words, path, env=env)
 
 
 def door(**settings):
@@ -297,17 +340,12 @@ def clients(folder):
     descriptors stay, and the camera loses no frame."""
     with Page(door(), folder) as page:
         page.wait('started', 'door')
-        place = ('127.0.0.1', page.port)
-        names = f'/proc/{page.process.pid}/fd'
-        few = len(os.listdir(names))
+        place, few = ('127.0.0.1', page.port), page.descriptors()
         ask = (f'GET /api/v1/cameras/door/elements HTTP/1.1\r\nHost: localhost\r\n'
                f'Authorization: Bearer {page.token}\r\n\r\n').encode()
         with contextlib.ExitStack() as all_of_them:
             def connect(text=b''):
-                client = all_of_them.enter_context(socket.socket())
-                client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
-                client.settimeout(SECONDS)
-                client.connect(place)
+                client = all_of_them.enter_context(Stream(page.port, 2048)).socket
                 client.sendall(text)
                 return client
 
@@ -338,17 +376,9 @@ def clients(folder):
                 expect(status in (b'400', b'501'), status)
         expect(memory(page) < before + 8, f'{before} MiB, then {memory(page)}')
         # Many that ask for the same picture.
-        answers = []
-        threads = [threading.Thread(target=lambda: answers.append(page.picture())) for _ in range(40)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        expect(len(answers) == 40 and len(set(answers)) < 40, f'{len(set(answers))} of 40 pictures differ')
-        deadline = time.monotonic() + SECONDS
-        while len(os.listdir(names)) > few + 3:
-            expect(time.monotonic() < deadline, f'{len(os.listdir(names))} descriptors, {few} before')
-            page.ask('status')
+        answers = at_once(*[page.picture] * 40)
+        expect(len(set(answers)) < 40, f'{len(set(answers))} of 40 pictures differ')
+        page.settle(few)
         with open(f'/proc/{page.process.pid}/status', encoding='ascii') as file:
             most = int(next(line for line in file if line.startswith('VmHWM')).split()[1])
         expect(most < 600 << 10, f'{most} KiB')
@@ -401,21 +431,17 @@ def token(folder):
     with Page(door(), folder) as page:
         expect(page.token == first, 'each start has another token')
         page.end()
-    config = os.path.join(folder, 'link.json')
-    env = {'XDG_STATE_HOME': os.path.join(folder, 'state')}
 
-    def link(what, with_env=None):
-        with open(config, 'w', encoding='utf-8') as file:
-            json.dump({'cameras': {}, **what}, file)
-        return run('--page-link', config, env=with_env or env)
+    def link(what, state='state'):
+        return run_with({'cameras': {}, **what}, folder, '--page-link',
+                        env={'XDG_STATE_HOME': os.path.join(folder, state)})
 
     port = free_port()
     expect(link({'page': {'port': port}}) == (0, f'http://127.0.0.1:{port}/?token={first}\n', ''), 'the link')
     expect('"page": {' in link({})[2] and 'page_port' in link({'page': {'port': 0}})[2], 'no link')
-    empty = {'XDG_STATE_HOME': os.path.join(folder, 'empty')}
-    status, out, errors = link({'page': {'port': port}}, empty)
+    status, out, errors = link({'page': {'port': port}}, 'empty')
     expect(status == 2 and not out and 'when it starts' in errors, errors)
-    expect(not os.path.exists(empty['XDG_STATE_HOME']), 'the link makes a file')
+    expect(not os.path.exists(os.path.join(folder, 'empty')), 'the link makes a file')
     for mode, text, what in ((0o640, first, 'others may'), (0o600, 'abc', 'hexadecimal'), (0o600, '', 'hexadecimal')):
         with open(path, 'w', encoding='ascii') as file:
             file.write(text)

@@ -10,9 +10,10 @@ import re
 import subprocess
 import sys
 
-from harness import SECONDS, Skip, Watch, expect, main, need, plugins_but, probe, run, sanitized
+from harness import SECONDS, Skip, Watch, expect, main, need, plugins_but, probe, sanitized
 from hidden import FILL, LARGE, Camera, expect_hidden, gray, pixels
 from live import Client, Viewer, described, is_key, memory, port_of, shown
+from page import run_with
 from recording import pieces_of, start_of, time_of
 
 CLOSED = {'bf': 2, 'g': 25}
@@ -268,7 +269,7 @@ def encoders(folder):
     """`codec`: pictures behind a filter as H.265 and AV1, in both formats, and to viewers; the filter hides. --check
     says which element is missing."""
     need('ffprobe')
-    watch_path, kinds = os.path.join(folder, 'watch.json'), {}
+    kinds = {}
     for codec, encoder in ('h264', 'x264enc'), ('h265', 'x265enc'), ('av1', 'av1enc'):
         if os.system(f'gst-inspect-1.0 --exists {encoder}') == 0:
             kinds[codec] = {'h264': 'h264', 'h265': 'hevc', 'av1': 'av1'}[codec]
@@ -296,9 +297,8 @@ def encoders(folder):
                 expect(all(max(rows[48][52:100]) < 30 < min(rows[10]) for rows in pictures), piece)
         fault = dict(next(iter(cameras.values())), codec='av1', record=record(folder))
         env = plugins_but(folder, 'gstaom', 'gstsvtav1', 'gstnvcodec', 'gstrsrtp')
-        with open(watch_path, 'w', encoding='utf-8') as file:
-            json.dump({'rtsp': {'port': 0}, 'cameras': {'door': {**fault, 'live': True}}}, file)
-        code, text, errors = run('--check', watch_path, env=env)
+        code, text, errors = run_with({'rtsp': {'port': 0}, 'cameras': {'door': {**fault, 'live': True}}}, folder,
+                                      '--check', env=env)
         expect(code == 2 and 'no encoder for AV1' in text + errors and 'rtpav1pay' in text + errors, text + errors)
 
 

@@ -3,8 +3,6 @@
 # Copyright (C) 2026 the gst-cuda-filters authors
 """cf-watch --try: one source on the page without a file; other filter lines while it runs, and the line with what is
 set. See harness.py."""
-import contextlib
-import http.client
 import json
 import os
 import re
@@ -14,12 +12,13 @@ import sys
 import time
 
 from harness import PROGRAM, SECONDS, expect, main, need, run
-from page import JSON, SMALL, Page
+from page import SMALL, Client, Page, bearer
 from webdriver import Browser
 
 
 class Trial:
-    """A running cf-watch --try."""
+    """A running cf-watch --try. `fetch` and `api` ask its page."""
+    context = None  # of TLS
 
     def __init__(self, folder, *arguments, env=None):
         self.state = os.path.join(folder, 'state')
@@ -30,6 +29,8 @@ class Trial:
         found = re.fullmatch(r'http://127\.0\.0\.1:(\d+)/\?token=([0-9a-f]{64})#try', self.link)
         expect(found, (self.link, found or self.process.communicate(timeout=SECONDS)))
         self.port, self.token = int(found[1]), found[2]
+        holder = Client(self, login=bearer(self.token))
+        self.fetch, self.api = holder.fetch, holder.api
 
     def __enter__(self):
         return self
@@ -39,19 +40,9 @@ class Trial:
             self.process.kill()
         self.process.communicate()
 
-    def ask(self, method, path, value=None, status=200):
-        connection = http.client.HTTPConnection('127.0.0.1', self.port, timeout=SECONDS)
-        with contextlib.closing(connection):
-            connection.request(method, '/api/v1/' + path, None if value is None else json.dumps({'value': value}),
-                               {'Authorization': 'Bearer ' + self.token, **JSON})
-            answer = connection.getresponse()
-            body = answer.read()
-            expect(answer.status == status, (method, path, answer.status, body[:300]))
-            return json.loads(body) if answer.getheader('Content-Type') == 'application/json' else body
-
     def until(self, what, condition):
         deadline = time.monotonic() + SECONDS
-        while not condition(camera := self.ask('GET', 'status')['status']['cameras']['try']):
+        while not condition(camera := self.api('GET', 'status')['status']['cameras']['try']):
             expect(time.monotonic() < deadline, f'{what}: {camera}')
         return camera
 
@@ -75,13 +66,13 @@ def trial(folder):
     with Trial(folder, 'test') as one, Trial(folder, os.path.basename(video), 'cudaconvolve', 'preset=fill') as two:
         expect(one.token != two.token, 'two trials have one token')
         one.until('a picture', lambda camera: camera['state'] == 'up')
-        expect(one.ask('GET', 'cameras/try/elements')['line'] == 'cudamedian kernel-size=5', 'the first line')
-        expect(one.ask('GET', 'cameras/try/snapshot.jpg')[:2] == b'\xff\xd8', 'a picture')
-        expect(two.ask('GET', 'cameras/try/elements')['line'] == 'cudaconvolve preset=fill', 'the given line')
+        expect(one.api('GET', 'cameras/try/elements')['line'] == 'cudamedian kernel-size=5', 'the first line')
+        expect(one.fetch('GET', '/api/v1/cameras/try/snapshot.jpg')[2][:2] == b'\xff\xd8', 'a picture')
+        expect(two.api('GET', 'cameras/try/elements')['line'] == 'cudaconvolve preset=fill', 'the given line')
         two.until('the file begins again', lambda camera: camera['frames'] > 50)
-        one.ask('PUT', 'cameras/try/elements/0/kernel-size', 7)
-        expect('--try' in one.ask('POST', 'reload', '', 422)['error'], 'reload')
-        expect('no "record"' in one.ask('POST', 'cameras/try/record', 'on', 409)['error'], 'record')
+        one.api('PUT', 'cameras/try/elements/0/kernel-size', 7)
+        expect('--try' in one.api('POST', 'reload', '', 422)['error'], 'reload')
+        expect('no "record"' in one.api('POST', 'cameras/try/record', 'on', 409)['error'], 'record')
         for other in (one, two):
             out, errors = other.end()
             expect(not out and errors.count('\n') == 1 and 'Ctrl-C' in errors, (out, errors))
@@ -224,7 +215,7 @@ def browser(folder):
         for example in examples[1:]:
             web.run('const e = document.getElementById("examples"); e.value = arguments[0]; e.onchange({target: e});'
                     'document.querySelector("#change button").click()', example)
-            web.until(f'{example}: it runs', lambda e=example: web.run(value, 'line') == one.ask(
+            web.until(f'{example}: it runs', lambda e=example: web.run(value, 'line') == one.api(
                 'GET', 'cameras/try/elements')['line'] and one.until(e, lambda now: now['state'] == 'up') and
                 web.run('return controls.size > 10 && '
                         '[...document.querySelectorAll("figure img")].every(one => one.complete)'))
@@ -239,7 +230,7 @@ def browser(folder):
         web.run(line, 'cudamedia')
         web.until('what is wrong', lambda: 'no element' in web.run(
             'return document.getElementById("note").textContent'))
-        expect(one.ask('GET', 'cameras/try/elements')['line'] == 'cudamedian kernel-size=9', 'a wrong line')
+        expect(one.api('GET', 'cameras/try/elements')['line'] == 'cudamedian kernel-size=9', 'a wrong line')
         one.end()
 
 

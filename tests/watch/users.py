@@ -4,7 +4,6 @@
 """cf-watch: who may use the page: each address by each role, wrong passwords, sessions, other machines, TLS; no
 password, hash or session is in any output. See harness.py."""
 import contextlib
-import http.client
 import json
 import os
 import pty
@@ -19,8 +18,9 @@ import threading
 import time
 
 from clock import Clock
-from harness import PROGRAM, SECONDS, Skip, expect, main, need, run, sanitized
-from page import HIDE, JSON, SMALL, Eye, Page, door, gray
+from harness import PROGRAM, SECONDS, Skip, Stream, expect, main, need, run, sanitized
+from live import memory
+from page import HIDE, SMALL, Client, Eye, Page, at_once, bearer, door, gray, run_with
 from streams import ask, read_pictures
 from webdriver import Browser
 from websocket import Refused, WebSocket
@@ -62,16 +62,10 @@ class Site(Page):
 
     def __init__(self, folder, cameras=None, page=None, env=None):
         self.secret = list(WORDS.values())
-        self.context = None
         self.settings = {'port': 0, 'users': 'users.json', **(page or {})}
         super().__init__(door() if cameras is None else cameras, folder, env, page=self.settings)
         if 'tls' in self.settings:
             self.context = ssl.create_default_context(cafile=os.path.join(folder, 'c.pem'))
-
-    def connect(self, source='127.0.0.1', host='127.0.0.1'):
-        client = http.client.HTTPSConnection if self.context else http.client.HTTPConnection
-        return client(host, self.port, timeout=SECONDS, source_address=(source, 0) if source else None,
-                      **({'context': self.context} if self.context else {}))
 
     def finish(self, code):
         status = super().finish(code)
@@ -80,31 +74,8 @@ class Site(Page):
         return status
 
 
-class Visitor:
-    """A browser, or a program, with its cookie."""
-
-    def __init__(self, site, source='127.0.0.1', host='127.0.0.1'):
-        self.site, self.source, self.host, self.cookie, self.given = site, source, host, '', ''
-
-    def fetch(self, method, path, body=None, headers=None):
-        """Returns the status, the headers and the body of an answer."""
-        connection = self.site.connect(self.source, self.host)
-        cookie = {'Cookie': self.cookie} if self.cookie else {}
-        try:
-            connection.request(method, path, body, {**cookie, **({} if body is None else JSON), **(headers or {})})
-            answer = connection.getresponse()
-            got = dict(answer.getheaders())
-            if given := got.get('Set-Cookie'):
-                self.given, self.cookie = given, given.split(';')[0]
-            return answer.status, got, answer.read()
-        finally:
-            connection.close()
-
-    def api(self, method, path, body=None, status=200):
-        got, _, text = self.fetch(method, '/api/v1/' + path, None if method == 'GET' else json.dumps(body or {}))
-        answer = json.loads(text)
-        expect(got == status and answer['ok'] == (status == 200) == ('error' not in answer), (method, path, got, text))
-        return answer
+class Visitor(Client):
+    """One who logs in."""
 
     def put(self, camera, target, value):
         """Sets a property. Returns the status."""
@@ -117,65 +88,27 @@ class Visitor:
         return answer
 
 
-def table(folder):
-    """Each address, by each role and without a login; the sentence that says which role it needs."""
+def files(folder):
+    """The page and its files: without a login there is a form, and what it needs. The token is an admin without a
+    name. (api.py looks at each address by each role.)"""
     three(folder)
-    with Site(folder, {**door(record={'folder': os.path.join(folder, 'records'), 'when': 'off'}),
-                       'plain': {'source': 'test', **SMALL, 'filter': 'cudamedian name=m'}}) as site:
-        site.wait('started', 'door')
-        site.wait('started', 'plain', after=site.ready)
-        visitors = [Visitor(site) for _ in range(4)]
-        for visitor, name in zip(visitors[1:], ROLES):
-            answer = visitor.login(name)
-            expect((answer['user'], answer['role']) == (name, ROLES[name]), answer)
-            me = visitor.api('GET', 'me')
-            expect((me['user'], me['role']) == (name, ROLES[name]), me)
-        new = json.dumps({'source': 'test', **SMALL})
-        value = json.dumps({'value': '3'})
-        looks, sets, rules = (401, 200, 200, 200), (401, 403, 200, 200), (401, 403, 403, 200)
+    with Site(folder) as site:
+        nobody, vera = Visitor(site), Visitor(site)
+        vera.login('vera')
+        looks, missing, never = (401, 200), (401, 404), (405, 405)
         for method, path, body, expected in (
-                ('GET', '/', None, (200, 200, 200, 200)), ('GET', '/user.js', None, (200, 200, 200, 200)),
-                ('GET', '/page.js', None, looks), ('GET', '/draw.js', None, looks), ('GET', '/nothing', None,
-                                                                                    (401, 404, 404, 404)),
-                ('GET', '/api/v1/me', None, looks), ('GET', '/api/v1/status', None, looks),
-                ('GET', '/api/v1/ws', None, (401, 400, 400, 400)), ('GET', '/live.js', None, looks),
-                ('GET', '/api/v1/cameras', None, looks), ('GET', '/api/v1/cameras/door', None, looks),
-                ('GET', '/api/v1/cameras/door/elements', None, looks),
-                ('GET', '/api/v1/cameras/door/elements/0/roi', None, looks),
-                ('GET', '/api/v1/cameras/door/snapshot.jpg', None, looks),
-                ('HEAD', '/api/v1/cameras/door/mjpeg', None, looks),
-                ('GET', '/api/v1/cameras/door/elements/0/face.jpg?width=64', None, looks),
-                ('GET', '/api/v1/cameras/plain/hls/0.m4s', None, (401, 409, 409, 409)),
-                ('GET', '/api/v1/cameras/plain/overrides', None, looks),
-                ('DELETE', '/api/v1/cameras/plain/overrides', '{}', rules),
-                ('GET', '/api/v1/nothing', None, (401, 404, 404, 404)),
-                ('PUT', '/api/v1/cameras/plain/elements/m/kernel-size', value, sets),
-                ('POST', '/api/v1/cameras/plain/enable', '{"value":"off"}', sets),
-                ('POST', '/api/v1/cameras/door/record', '{"value":"on"}', sets),
-                ('POST', '/api/v1/cameras/door/trigger', '{}', sets),
-                ('POST', '/api/v1/cameras/plain/restart', '{}', sets),
-                ('PUT', '/api/v1/cameras/plain/filter', '{"value":"cudamedian name=m kernel-size=3"}', rules),
-                ('PUT', '/api/v1/cameras/new', new, rules), ('DELETE', '/api/v1/cameras/new', '{}', rules),
-                ('POST', '/api/v1/reload', '{}', rules), ('POST', '/api/v1/quit', '{}', (401, 404, 404, 404)),
-                ('POST', '/api/v1/cameras/door/quit', '{}', (401, 404, 404, 404)),
-                ('GET', '/api/v1/login', None, (405, 405, 405, 405)), ('PUT', '/user.js', '{}', (405, 405, 405, 405))):
-            for visitor, status in zip(visitors, expected):
+                ('GET', '/', None, (200, 200)), ('GET', '/user.js', None, (200, 200)), ('GET', '/page.js', None, looks),
+                ('GET', '/draw.js', None, looks), ('GET', '/live.js', None, looks), ('GET', '/nothing', None, missing),
+                ('GET', '/api/v1/nothing', None, missing), ('POST', '/api/v1/quit', '{}', missing),
+                ('POST', '/api/v1/cameras/door/quit', '{}', missing), ('GET', '/api/v1/login', None, never),
+                ('PUT', '/user.js', '{}', never)):
+            for visitor, status in zip((nobody, vera), expected):
                 got, _, text = visitor.fetch(method, path, body)
                 expect(got == status, (method, path, visitor.cookie[-5:], got, status, text[:200]))
-                if got == 403:
-                    expect(b'needs the role ' + (b'operator' if expected == sets else b'admin') in text, text)
-        expect(b'<form id="login">' in visitors[0].fetch('GET', '/')[2] and
-               b'<form id="login">' not in visitors[1].fetch('GET', '/')[2], 'the form')
-        for command, camera, who in (('set', 'plain', 'otto'), ('set', 'plain', 'anna'), ('record', 'door', 'otto'),
-                                     ('filter', 'plain', 'anna'),
-                                     ('add', 'new', 'anna'), ('remove', 'new', 'anna'), ('reload', None, 'anna')):
-            site.wait('command', camera, after=site.ready, command=command, by=f'page {who} 127.0.0.1')
-        expect(not any('vera' in event.get('by', '') for event in site.events), 'an event of one who only looks')
-        # The token is an admin without a name.
+        expect(b'<form id="login">' in nobody.fetch('GET', '/')[2] and
+               b'<form id="login">' not in vera.fetch('GET', '/')[2], 'the form')
         me = site.api('GET', 'me')
         expect((me['user'], me['role']) == (None, 'admin'), me)
-        visitors[1].api('POST', 'logout')
-        visitors[1].api('GET', 'me', status=401)
         site.end()
 
 
@@ -209,16 +142,11 @@ def passwords(folder):
         expect((failed[0]['at'], failed[0]['from'], failed[0].get('user')) == ('page', '127.0.0.1', 'anna'), failed)
         expect(len(failed) <= 1 + (time.monotonic() - begun) / 10, f'{len(failed)} events')
         # All at once.
-        answers = []
 
         def guess():
-            answers.append(visitor(4).fetch('POST', '/api/v1/login', json.dumps({'user': 'otto', 'password': 'x'}))[0])
+            return visitor(4).fetch('POST', '/api/v1/login', json.dumps({'user': 'otto', 'password': 'x'}))[0]
 
-        threads = [threading.Thread(target=guess) for _ in range(30)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        answers = at_once(*[guess] * 30)
         expect(sorted(answers) == [401] * 5 + [429] * 25, answers)
         for body in ('', '[]', '{}', '{"user":"anna"}', '{"user":1,"password":2}', '{"user":"anna","password":null}',
                      '{"user":"anna","password":"x","more":1}', '{"user":["anna"],"password":{}}'):
@@ -262,8 +190,8 @@ def sessions(folder):
         old.api('GET', 'me', status=401)
         # A program has no cookies.
         program = Visitor(site)
-        bearer = {'Authorization': 'Bearer ' + anna.cookie.split('=')[1]}
-        expect(program.fetch('GET', '/api/v1/me', headers=bearer)[0] == 200, 'a program')
+        secret = anna.cookie.split('=')[1]
+        expect(program.fetch('GET', '/api/v1/me', headers=bearer(secret))[0] == 200, 'a program')
         # A foreign page, a form, another name: nobody logs in or changes anything.
         body = json.dumps({'user': 'vera', 'password': WORDS['vera']})
         for status, headers in ((403, {'Origin': 'http://evil.example'}), (403, {'Origin': 'null'}),
@@ -620,7 +548,7 @@ def remote(folder):
             continue
         with Site(folder, page={'address': address, 'allow_plain': True, 'names': ['cams.lan']}) as site:
             far = Visitor(site, mine, mine)
-            expect(far.fetch('GET', '/api/v1/me', headers={'Authorization': 'Bearer ' + site.token})[0] == 401 and
+            expect(far.fetch('GET', '/api/v1/me', headers=bearer(site.token))[0] == 401 and
                    far.fetch('GET', '/?token=' + site.token)[:2][0] == 200 and not far.cookie, 'the token')
             expect(far.fetch('GET', '/api/v1/me', headers={'Cookie': f'cf-watch-{site.port}={site.token}'})[0] == 401,
                    'the token as a cookie')
@@ -678,6 +606,15 @@ def certify(folder, name='cam', suffix=''):
                    capture_output=True)
 
 
+def ask_and_never_read(visitor, all_of_them):
+    """Twenty connections ask for a large picture, and read nothing."""
+    site = visitor.site
+    for _ in range(20):
+        client = all_of_them.enter_context(Stream(site.port, 2048, site.context))
+        client.socket.sendall(f'GET /api/v1/cameras/large/snapshot.jpg HTTP/1.1\r\nHost: localhost\r\n'
+                              f'Cookie: {visitor.cookie}\r\n\r\n'.encode())
+
+
 def tls(folder):
     """Over TLS: the cookie is for TLS only, `reload` takes up another certificate; clients that shake no hands or never
     read keep nobody waiting."""
@@ -703,14 +640,7 @@ def tls(folder):
             client.sendall(b'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n')
             expect(not client.recv(100).startswith(b'HTTP'), 'an answer without TLS')
         with contextlib.ExitStack() as all_of_them:
-            ask = (f'GET /api/v1/cameras/large/snapshot.jpg HTTP/1.1\r\nHost: {own}\r\n'
-                   f'Cookie: {anna.cookie}\r\n\r\n').encode()
-            for _ in range(20):
-                raw = socket.socket()
-                raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
-                raw.settimeout(SECONDS)
-                raw.connect(place)
-                all_of_them.enter_context(site.context.wrap_socket(raw, server_hostname='127.0.0.1')).sendall(ask)
+            ask_and_never_read(anna, all_of_them)
             silent = [all_of_them.enter_context(socket.create_connection(place, SECONDS)) for _ in range(20)]
             for client in silent[::2]:
                 client.sendall(b'\x16\x03\x01')
@@ -834,15 +764,10 @@ def flood(folder):
     large = {'source': 'test:snow', 'width': 1920, 'height': 1080, 'rate': 2}
     with Site(folder, {'large': large}, {'tls': {'certificate': 'c.pem', 'key': 'k.pem'}}) as site:
         site.wait('started', 'large')
-        names, place = f'/proc/{site.process.pid}/fd', ('127.0.0.1', site.port)
-
-        def memory():
-            with open(f'/proc/{site.process.pid}/status', encoding='ascii') as file:
-                return int(next(line for line in file if line.startswith('VmRSS')).split()[1]) >> 10
-
+        place = '127.0.0.1', site.port
         visitors = [Visitor(site, f'127.0.0.{number}') for number in range(1, 5)]
         visitors[0].login('vera')
-        before, few, longest, done = memory(), len(os.listdir(names)), 0, []
+        before, few, longest, done = memory(site), site.descriptors(), 0, []
 
         def log_in(visitor, name):
             for _ in range(25):
@@ -872,21 +797,12 @@ def flood(folder):
                 site.ask('reload')
         expect(done.count(200) > 60 and set(done) <= {200, 401, 429}, {one: done.count(one) for one in set(done)})
         expect(longest < 1, f'a command waits for {longest:.1f} s')
-        deadline = time.monotonic() + SECONDS
-        while len(os.listdir(names)) > few + 3:
-            expect(time.monotonic() < deadline, f'{len(os.listdir(names))} descriptors, {few} before')
-            site.ask('status')
-        expect(memory() < before + 60 or sanitized(), f'{memory()} MiB, {before} before')
-        print(f'  {len(done)} logins, {number} rubbish, {before} > {memory()} MiB, longest {longest * 1000:.0f} ms')
+        site.settle(few)
+        expect(memory(site) < before + 60, f'{memory(site)} MiB, {before} before')
+        print(f'  {len(done)} logins, {number} rubbish, {before} > {memory(site)} MiB, longest {longest * 1000:.0f} ms')
         visitors[2].login('anna')
         with contextlib.ExitStack() as all_of_them:
-            for _ in range(20):  # that never read, at the end
-                raw = socket.socket()
-                raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
-                raw.connect(place)
-                client = all_of_them.enter_context(site.context.wrap_socket(raw, server_hostname='127.0.0.1'))
-                client.sendall(f'GET /api/v1/cameras/large/snapshot.jpg HTTP/1.1\r\nHost: localhost\r\n'
-                               f'Cookie: {visitors[2].cookie}\r\n\r\n'.encode())
+            ask_and_never_read(visitors[2], all_of_them)  # at the end
             visitors[2].fetch('GET', '/api/v1/cameras/large/snapshot.jpg')
             begun = time.monotonic()
             site.end()
@@ -912,7 +828,6 @@ def check(folder):
         os.chmod(os.path.join(folder, name), mode)
     both = {'certificate': 'c.pem', 'key': 'k.pem'}
     far = {'address': '0.0.0.0', 'users': 'users.json'}
-    path = os.path.join(folder, 'watch.json')
     for page, said in (({'address': '0.0.0.0'}, 'set "users"'), ({'address': '::'}, 'set "users"'),
                        ({'address': '0.0.0.0', 'tls': both}, 'set "users"'),
                        ({'address': '0.0.0.0', 'allow_plain': True}, 'set "users"'),
@@ -932,9 +847,8 @@ def check(folder):
                        ({'names': [1]}, 'page.names'), ({'names': ['']}, 'page.names'),
                        ({'users': 'none.json'}, None), ({**far, 'tls': both, 'names': ['cams.lan']}, None),
                        ({**far, 'allow_plain': True}, None), ({'tls': both}, None), ({'address': '::1'}, None)):
-        with open(path, 'w', encoding='utf-8') as file:
-            json.dump({'page': {'port': 8080, **page}, 'cameras': {'door': {'source': 'test'}}}, file)
-        code, text, errors = run('--check', path)
+        config = {'page': {'port': 8080, **page}, 'cameras': {'door': {'source': 'test'}}}
+        code, text, errors = run_with(config, folder, '--check')
         text += errors
         if 'without libsoup' in text:
             raise Skip('built without libsoup')
@@ -943,7 +857,7 @@ def check(folder):
             expect(code == 0 and ('nobody can log in' in text) == ('none.json' in str(page)), (page, text))
             continue
         expect(code == 2 and said in text and 'watch.json:1: page' in text, (page, code, text))
-        code, text, errors = run(path)
+        code, text, errors = run_with(config, folder)
         expect(code == 2 and said in errors and not text, (page, code, text, errors))
 
 
@@ -952,18 +866,11 @@ def notes(folder):
     certify(folder)
     three(folder)
     both = {'certificate': 'c.pem', 'key': 'k.pem'}
-    path = os.path.join(folder, 'watch.json')
-
-    def write(**settings):
-        with open(path, 'w', encoding='utf-8') as file:
-            json.dump({**settings, 'cameras': {}}, file)
-
-    write(rtsp={'users': 'users.json'})
-    errors = run('--check', path)[2]
+    errors = run_with({'rtsp': {'users': 'users.json'}, 'cameras': {}}, folder, '--check')[2]
     expect('otto cannot watch' in errors and 'anna' not in errors or 'without gst-rtsp' in errors, errors)
-    write(page={'port': 8080, 'tls': both})
+    config = {'page': {'port': 8080, 'tls': both}, 'cameras': {}}
     if not sanitized():  # the clock is a library without one
-        code, _, errors = run('--check', path, env=Clock(folder, 3 * 86400).env)
+        code, _, errors = run_with(config, folder, '--check', env=Clock(folder, 3 * 86400).env)
         expect(code == 0 and 'note' in errors and 'was valid until' in errors, (code, errors))
     state = {'XDG_STATE_HOME': os.path.join(folder, 'state')}
     os.makedirs(os.path.join(folder, 'state', 'cf-watch'))
@@ -975,15 +882,14 @@ def notes(folder):
                         'https://127.0.0.1:8080/?'),
                        ({'address': '::', 'users': 'users.json', 'allow_plain': True}, 'http://[::1]:8080/?'),
                        ({'address': '192.0.2.1', 'users': 'users.json', 'tls': both}, None)):
-        write(page={'port': 8080, **page})
-        code, text, errors = run('--page-link', path, env=state)
+        config['page'] = {'port': 8080, **page}
+        code, text, errors = run_with(config, folder, '--page-link', env=state)
         expect(text.startswith(link) if link else code == 2 and 'log in at https://192.0.2.1:8080/' in errors,
                (text, errors))
 
 
 def check_may_set(folder):
     """--check says what is wrong with a camera's `may_set`."""
-    path = os.path.join(folder, 'watch.json')
     for may_set, said in (('all', None), ([], None), (['hide.roi', '0.fill-color'], None),
                           (['hide.no'], 'no property "no"'), (['x.roi'], 'no element "x"'),
                           (['hide.backend'], 'cannot change while frames come'),
@@ -992,10 +898,8 @@ def check_may_set(folder):
                           ({}, 'has to be')):
         for place in ('camera', 'defaults'):
             camera, page = {'source': 'test', 'filter': HIDE}, {'page': {'may_set': may_set}}
-            with open(path, 'w', encoding='utf-8') as file:
-                json.dump({'defaults': page if place == 'defaults' else {},
-                           'cameras': {'door': {**camera, **(page if place == 'camera' else {})}}}, file)
-            code, text, errors = run('--check', path)
+            code, text, errors = run_with({'defaults': page if place == 'defaults' else {}, 'cameras': {
+                'door': {**camera, **(page if place == 'camera' else {})}}}, folder, '--check')
             expect((code, said is None or said in text + errors) == (2 if said else 0, True), (may_set, text, errors))
 
 
@@ -1080,5 +984,5 @@ def form(folder):
 
 
 if __name__ == '__main__':
-    sys.exit(main(table, passwords, sessions, ends, reload, reload_of_two, without_filter, operator, later, guesses,
+    sys.exit(main(files, passwords, sessions, ends, reload, reload_of_two, without_filter, operator, later, guesses,
                   remote, slow, tls, live, flood, check, check_may_set, notes, hashes, form))

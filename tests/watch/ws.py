@@ -17,7 +17,7 @@ import harness
 from harness import SECONDS, Skip, expect, free_port, main, need, run
 from hidden import Camera
 from live import memory
-from page import HIDE, Page, door, gray, middle
+from page import HIDE, Page, bearer, door, gray, middle
 from webdriver import Browser
 from websocket import BINARY, CLOSE, PING, TEXT, Refused, WebSocket
 
@@ -29,7 +29,7 @@ BOTH = {'watch': 'door', 'channel': 4, 'as': 'both'}
 
 
 def connect(page, buffer=None, **headers):
-    return WebSocket(page.port, {'Authorization': 'Bearer ' + page.token, **headers}, buffer)
+    return WebSocket(page.port, {**bearer(page.token), **headers}, buffer)
 
 
 class Eye(threading.Thread):
@@ -97,7 +97,7 @@ def checks(folder):
     """Who may connect: as for every other request, and others are refused before there is a WebSocket."""
     with Page(door(), folder) as page:
         page.wait('started', 'door')
-        own, login = f'127.0.0.1:{page.port}', {'Authorization': 'Bearer ' + page.token}
+        own, login = f'127.0.0.1:{page.port}', bearer(page.token)
         cookie = {'Cookie': f'cf-watch-{page.port}={page.token}'}
         for status, headers in (
                 (101, login), (101, cookie), (101, {**cookie, 'Origin': 'http://' + own}),
@@ -447,8 +447,7 @@ def enemies(folder):
     alone."""
     with Page(door(live=True, rate=30), folder) as page:
         page.wait('started', 'door')
-        names = f'/proc/{page.process.pid}/fd'
-        few = len(os.listdir(names))
+        few = page.descriptors()
         eye = Eye(page, MP4, TILE)
         eye.more('at first')
         with contextlib.ExitStack() as clients:
@@ -498,7 +497,7 @@ def enemies(folder):
             client.send({})
             client.until(lambda m: not isinstance(m, bytes) and 'error' in m)
         # A frame may come with the handshake, and byte by byte.
-        with WebSocket(page.port, {'Authorization': 'Bearer ' + page.token}, early=b'\x81\x82\0\0\0\0{}') as client:
+        with WebSocket(page.port, bearer(page.token), early=b'\x81\x82\0\0\0\0{}') as client:
             expect('needs' in client.until(lambda m: 'error' in m)['error'], 'early')
             for byte in b'\x81\x82\0\0\0\0[]':
                 client.socket.sendall(bytes([byte]))
@@ -515,10 +514,7 @@ def enemies(folder):
                             client.socket.sendall(flood * 1000)
                 eye.more('beside a flood')
         eye.end()
-        deadline = time.monotonic() + SECONDS
-        while len(os.listdir(names)) > few + 3:
-            expect(time.monotonic() < deadline, f'{len(os.listdir(names))} descriptors, {few} before')
-            page.ask('status')
+        page.settle(few)
         expect(page.api('GET', 'status')['status']['cameras']['door']['restarts'] == 0, 'the camera was lost')
         page.end()
 
