@@ -23,7 +23,6 @@
 #define LINES_AT_ONCE 64 /* then cameras have their turn */
 
 typedef struct {
-  gatomicrefcount count;
   int in, out;                     /* out -1: standard output, by way of the events' thread */
   char *by;                        /* who it is, for events */
   guint watch_in, watch_out, turn; /* sources */
@@ -40,22 +39,20 @@ static struct {
   guint source, clients;
 } listener = { .socket = -1 };
 
-static Client *
-client_ref (Client *client)
+static void
+client_clear (gpointer data)
 {
-  g_atomic_ref_count_inc (&client->count);
-  return client;
+  Client *client = data;
+
+  g_string_free (client->line, TRUE);
+  g_string_free (client->answers, TRUE);
+  g_free (client->by);
 }
 
 static void
 client_unref (Client *client)
 {
-  if (!g_atomic_ref_count_dec (&client->count))
-    return;
-  g_string_free (client->line, TRUE);
-  g_string_free (client->answers, TRUE);
-  g_free (client->by);
-  g_free (client);
+  g_rc_box_release_full (client, client_clear);
 }
 
 static void
@@ -176,7 +173,7 @@ take_line (Client *client, char *line, gsize n)
     if (!line[0] || line[0] == '#')
       return;
     client->waits = TRUE; /* so that an answer that comes at once finds it */
-    answer = control_line (client->watch, client->by, line, answer_later, client_ref (client));
+    answer = control_line (client->watch, client->by, line, answer_later, g_rc_box_acquire (client));
     if (!answer)
       return;
     client->waits = FALSE;
@@ -194,7 +191,7 @@ take_lines (Client *client)
   char *end;
   int n = 0;
 
-  client_ref (client);
+  g_rc_box_acquire (client);
   while (!client->closed && !client->waits && (end = memchr (client->line->str, '\n', client->line->len))) {
     gsize length = (gsize) (end - client->line->str);
     g_autofree char *line = g_strndup (client->line->str, length);
@@ -274,9 +271,8 @@ client_name (int out)
 static void
 client_new (Watch *watch, int in, int out)
 {
-  Client *client = g_new0 (Client, 1);
+  Client *client = g_rc_box_new0 (Client);
 
-  g_atomic_ref_count_init (&client->count);
   client->in = in;
   client->out = out;
   client->by = client_name (out);

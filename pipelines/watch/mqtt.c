@@ -52,12 +52,13 @@ static struct {
   gboolean tls, on;
   int wake; /* an eventfd */
 
-  GMutex lock; /* of what follows, up to `connected` */
+  GMutex lock; /* of what follows, up to `end_by` */
   GCond ended;
   GQueue queue, received; /* received: messages that `take` has not taken yet */
   gboolean taking;        /* the main thread is to take them */
   guint64 lost;
-  gboolean ending, over, connected;
+  _Atomic gboolean ending, connected; /* read without the lock as well */
+  gboolean over;
   gint64 end_by;
 
   /* Of the thread. */
@@ -79,17 +80,6 @@ wake (void)
 {
   if (eventfd_write (mqtt.wake, 1))
     return; /* it is awake already */
-}
-
-static gboolean
-is_ending (void)
-{
-  gboolean ending;
-
-  g_mutex_lock (&mqtt.lock);
-  ending = mqtt.ending;
-  g_mutex_unlock (&mqtt.lock);
-  return ending;
 }
 
 /* ---- events about the broker --------------------------------------------- */
@@ -177,7 +167,7 @@ on_message (struct mosquitto *client, void *data, const struct mosquitto_message
   (void) client;
   (void) data;
   mqtt.answered = TRUE; /* this was asked for */
-  if (is_ending () || !g_utf8_validate (message->topic, -1, NULL))
+  if (mqtt.ending || !g_utf8_validate (message->topic, -1, NULL))
     return;
   item = g_new0 (Item, 1);
   item->topic = g_strdup (message->topic);
@@ -418,7 +408,7 @@ serve (struct mosquitto *client)
     else if (g_get_monotonic_time () > deadline)
       return MOSQ_ERR_CONN_LOST;
     if (status == MOSQ_ERR_SUCCESS) {
-      wait_for (client, is_ending () ? 100 : 1000);
+      wait_for (client, mqtt.ending ? 100 : 1000);
       if (may_read ())
         status = read_some (client);
     }
@@ -476,18 +466,18 @@ mqtt_thread (gpointer data)
   int delay = FIRST_DELAY;
 
   (void) data;
-  while (!is_ending ()) {
+  while (!mqtt.ending) {
     gint64 until;
 
     if (connect_once ()) {
       delay = FIRST_DELAY;
       reported = FALSE;
     }
-    if (!is_ending () && !reported)
+    if (!mqtt.ending && !reported)
       set_connected (FALSE, mqtt.why);
     reported = TRUE; /* once, however many attempts fail */
     until = g_get_monotonic_time () + (gint64) delay * g_random_int_range (800, 1200);
-    while (!is_ending () && g_get_monotonic_time () < until) /* events wake it, too */
+    while (!mqtt.ending && g_get_monotonic_time () < until) /* events wake it, too */
       wait_for (NULL, (int) ((until - g_get_monotonic_time ()) / 1000) + 1);
     delay = MIN (delay * 2, LAST_DELAY);
   }
@@ -580,11 +570,6 @@ mqtt_stop (void)
 const char *
 mqtt_state (void)
 {
-  gboolean connected;
-
-  g_mutex_lock (&mqtt.lock);
-  connected = mqtt.connected;
-  g_mutex_unlock (&mqtt.lock);
-  return !mqtt.on ? "off" : connected ? "connected" : "away";
+  return !mqtt.on ? "off" : mqtt.connected ? "connected" : "away";
 }
 #endif

@@ -14,46 +14,45 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define BYTES 32 /* two digits each */
+#define BYTES 32
+#define DIGITS (2 * BYTES)
 
-/* Writes a new token as text. Returns FALSE if the system has no random numbers. */
-static gboolean
-write_random (char text[2 * BYTES + 1])
+char *
+token_random (void)
 {
   guint8 bytes[BYTES];
+  char *text;
 
   if (getrandom (bytes, sizeof bytes, 0) != sizeof bytes)
-    return FALSE;
+    return NULL;
+  text = g_malloc (DIGITS + 1);
   for (guint i = 0; i < sizeof bytes; i++)
     g_snprintf (text + 2 * i, 3, "%02x", bytes[i]);
-  return TRUE;
+  return text;
 }
 
 char *
 token_make (GString *wrong)
 {
-  char text[2 * BYTES + 1];
+  char *token = token_random ();
 
-  if (!write_random (text)) {
+  if (!token)
     g_string_append (wrong, "this system has no random numbers, which the page's link needs");
-    return NULL;
-  }
-  secrets_add (text);
-  return g_strdup (text);
+  secrets_add (token);
+  return token;
 }
 
 /* Makes the file unless it is there: two processes of a user have the same token. Returns what errno was, 0: done. */
 static int
 make_file (const char *path)
 {
-  g_autofree char *part = g_strconcat (path, ".XXXXXX", NULL);
-  char text[2 * BYTES + 1];
+  g_autofree char *part = g_strconcat (path, ".XXXXXX", NULL), *token = token_random ();
   int file, wrong;
 
   state_make_folder (path);
   file = g_mkstemp_full (part, O_WRONLY | O_CLOEXEC, 0600);
   wrong = file < 0 ? errno : 0;
-  if (!wrong && (!write_random (text) || write (file, text, 2 * BYTES) != 2 * BYTES))
+  if (!wrong && (!token || write (file, token, DIGITS) != DIGITS))
     wrong = EIO;
   if (file >= 0 && close (file) && !wrong)
     wrong = errno;
@@ -68,7 +67,7 @@ make_file (const char *path)
 static char *
 read_file (const char *path, GString *wrong)
 {
-  char text[2 * BYTES + 2] = "";
+  char text[DIGITS + 2] = "";
   int file = open (path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   struct stat info;
   gssize n = 0;
@@ -80,9 +79,9 @@ read_file (const char *path, GString *wrong)
   else if (!S_ISREG (info.st_mode) || info.st_mode & (S_IRWXG | S_IRWXO))
     g_string_append_printf (wrong, "%s: others may read or write it (mode %04o): remove it, and a new one is made",
         path, (guint) info.st_mode & 07777);
-  else if (strlen (g_strchomp (text)) != 2 * BYTES || strspn (text, "0123456789abcdef") != 2 * BYTES)
+  else if (strlen (g_strchomp (text)) != DIGITS || strspn (text, "0123456789abcdef") != DIGITS)
     g_string_append_printf (wrong, "%s: it has to be %d hexadecimal digits: remove it, and a new one is made", path,
-        2 * BYTES);
+        DIGITS);
   if (file >= 0)
     close (file);
   return wrong->len ? NULL : g_strdup (text);

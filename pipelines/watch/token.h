@@ -9,6 +9,8 @@
 
 /* Returns the token, or NULL with what is wrong. `make`: if there is none yet, makes one that stays. Free it. */
 char *token_load (gboolean make, GString *wrong);
+/* Returns a secret that nobody can guess, or NULL: the system has no random numbers. Free it. */
+char *token_random (void);
 /* Returns a token of this process alone, or NULL with what is wrong. Free it. */
 char *token_make (GString *wrong);
 

@@ -8,15 +8,14 @@
 #include "password.h"
 #include "secrets.h"
 #include "threads.h"
+#include "token.h"
 
 #include <string.h>
-#include <sys/random.h>
 
 #define HOUR (3600 * (gint64) G_USEC_PER_SEC)
 #define IDLE (12 * HOUR) /* without use, until a login ends */
 #define LASTS (30 * 24 * HOUR)
 #define MAX_LOGINS 16 /* of a user; another one ends the one that was not in use for longest */
-#define SECRET 32     /* bytes of a login's secret */
 #define MINUTE (60 * G_USEC_PER_SEC)
 #define MAX_WRONG 5     /* passwords a minute from a place */
 #define MAX_PLACES 1024 /* of which wrong passwords are counted; another one takes the place of the oldest */
@@ -24,7 +23,6 @@
 #define REPORTS_AGAIN (10 * G_USEC_PER_SEC)
 
 struct Login {
-  gatomicrefcount count;
   char *user; /* NULL: the token's */
   Role role;
   gint64 begun, used; /* monotonic µs */
@@ -55,29 +53,24 @@ role_name (Role role)
 static Login *
 login_new (const char *user, Role role)
 {
-  Login *login = g_new0 (Login, 1);
+  Login *login = g_rc_box_new0 (Login);
 
-  g_atomic_ref_count_init (&login->count);
   login->user = g_strdup (user);
   login->role = role;
   login->begun = login->used = g_get_monotonic_time ();
   return login;
 }
 
-Login *
-login_ref (Login *login)
+static void
+login_clear (gpointer login)
 {
-  g_atomic_ref_count_inc (&login->count);
-  return login;
+  g_free (((Login *) login)->user);
 }
 
 void
 login_unref (Login *login)
 {
-  if (!g_atomic_ref_count_dec (&login->count))
-    return;
-  g_free (login->user);
-  g_free (login);
+  g_rc_box_release_full (login, login_clear);
 }
 
 gboolean
@@ -164,20 +157,15 @@ make_room (const char *user)
     login_end (oldest);
 }
 
-/* Returns a new login with its secret; NULL: the machine has no random numbers. */
+/* Returns a new login that the secret opens. */
 static Login *
-begin_login (const char *user, char secret[2 * SECRET + 1])
+begin_login (const char *user, const char *secret)
 {
   JsonObject *entry = json_object_get_object_member (users, user);
   const char *role = json_object_get_string_member_with_default (entry, "role", roles[ROLE_VIEWER]);
-  guint8 bytes[SECRET];
   Login *login;
   Role at = ROLE_VIEWER;
 
-  if (getrandom (bytes, sizeof bytes, 0) != sizeof bytes)
-    return NULL;
-  for (guint i = 0; i < sizeof bytes; i++)
-    g_snprintf (secret + 2 * i, 3, "%02x", bytes[i]);
   while (strcmp (roles[at], role)) /* secrets.c has checked that it is one */
     at++;
   login = login_new (user, at);
@@ -281,13 +269,13 @@ on_checked (gpointer data)
 {
   Check *check = data;
   JsonNode *entry = json_object_get_member (users, check->name);
-  char secret[2 * SECRET + 1];
+  g_autofree char *secret = NULL;
   Login *login = NULL;
   Tries *tries;
 
   checks--;
   /* The file may have been read again meanwhile. */
-  if (check->right && entry && json_node_equal (entry, check->entry))
+  if (check->right && entry && json_node_equal (entry, check->entry) && (secret = token_random ()))
     login = begin_login (check->name, secret);
   /* Who has a password of his own gains no further attempts at that of another user: only this one is taken back. */
   tries = tries_of (check->from);
@@ -295,7 +283,7 @@ on_checked (gpointer data)
     tries->n--;
   if (!login)
     users_report_failed (users, check->name, "page", check->from);
-  check->done (login, login ? secret : NULL, 0, check->data);
+  check->done (login, secret, 0, check->data);
   g_clear_pointer (&check->entry, json_node_unref);
   g_free (check->name);
   g_free (check->password);

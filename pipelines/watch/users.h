@@ -21,7 +21,7 @@ const char *role_name (Role role);
 
 typedef struct Login Login;
 
-Login *login_ref (Login *login);
+#define login_ref(login) ((Login *) g_rc_box_acquire (login))
 void login_unref (Login *login);
 /* Returns whether the login still holds: the user has not logged out, is still in the file as before, and has not
  * been away for too long. To ask counts as use. Connections that last have to ask now and then. */

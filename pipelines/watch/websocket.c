@@ -16,35 +16,32 @@
 #define MAX_TEXTS (1 << 20) /* bytes of texts, and of answers to pings, that wait */
 #define PING_AFTER 20       /* s without a byte from the client */
 #define GONE_AFTER 45
-#define AT_ONCE 16 /* messages that are written by one call */
+#define AT_ONCE 48 /* parts of messages that are written by one call */
 
 enum { CONTINUED = 0, CLOSE = 8, PING = 9, PONG = 10, LAST = 0x80 };
 /* Why a connection is closed: RFC 6455, 7.4.1. */
 enum { GOING_AWAY = 1001, PROTOCOL_ERROR = 1002, NOT_ACCEPTED = 1003, TOO_BIG = 1009 };
 
+/* A part of a message: its header, or some of its bytes. */
 typedef struct {
-  guint8 header[10];
-  gsize n_header;
-  GBytes *head, *body; /* body may be NULL */
-  gsize size;          /* of all three */
-  gboolean is_text;    /* or one of the protocol's own */
-} Message;
+  GBytes *bytes;
+  gboolean is_text; /* or one of the protocol's own */
+} Part;
 
 struct WebSocket {
-  gatomicrefcount count;
   GIOStream *stream;
   WebSocketCalls calls;
   gpointer data;
 
   GMutex lock; /* of what follows, up to `closed` */
-  GQueue messages;
-  gsize waiting, texts; /* bytes of the messages that are not written; of those that are texts */
-  gboolean woken;       /* the main thread is going to write */
-  gboolean closed;      /* nothing is sent any more */
+  GQueue parts;
+  _Atomic gsize waiting, texts; /* bytes that are not written, and those of texts among them; read without the lock */
+  gboolean woken;               /* the main thread is going to write */
+  gboolean closed;              /* nothing is sent any more */
 
   /* Of the main thread. */
   GSource *reading, *writing; /* NULL: it waits for nothing */
-  gsize written;              /* of the first message */
+  gsize written;              /* of the first part */
   guint8 in[MAX_HEADER + MAX_MESSAGE];
   gsize have;    /* bytes in it */
   gssize budget; /* bytes that may still be read in this second */
@@ -52,31 +49,26 @@ struct WebSocket {
 };
 
 static void
-message_free (gpointer data)
+part_free (gpointer part)
 {
-  Message *message = data;
-
-  g_bytes_unref (message->head);
-  g_clear_pointer (&message->body, g_bytes_unref);
-  g_free (message);
+  g_bytes_unref (((Part *) part)->bytes);
+  g_free (part);
 }
 
-WebSocket *
-websocket_ref (WebSocket *socket)
+static void
+clear (gpointer data)
 {
-  g_atomic_ref_count_inc (&socket->count);
-  return socket;
+  WebSocket *socket = data;
+
+  g_queue_clear_full (&socket->parts, part_free);
+  g_mutex_clear (&socket->lock);
+  g_object_unref (socket->stream);
 }
 
 void
 websocket_unref (WebSocket *socket)
 {
-  if (!g_atomic_ref_count_dec (&socket->count))
-    return;
-  g_queue_clear_full (&socket->messages, message_free);
-  g_mutex_clear (&socket->lock);
-  g_object_unref (socket->stream);
-  g_free (socket);
+  g_atomic_rc_box_release_full (socket, clear);
 }
 
 static void
@@ -96,7 +88,7 @@ websocket_close (WebSocket *socket)
   g_mutex_lock (&socket->lock);
   closed = socket->closed;
   socket->closed = TRUE;
-  g_queue_clear_full (&socket->messages, message_free);
+  g_queue_clear_full (&socket->parts, part_free);
   socket->waiting = 0;
   g_mutex_unlock (&socket->lock);
   clear_source (&socket->reading);
@@ -115,28 +107,16 @@ websocket_close (WebSocket *socket)
 
 static gboolean on_writable (GObject *stream, gpointer data);
 
-/* Fills the list with what is left of the first messages. Returns how many parts there are. */
+/* Fills the list with the first parts, less what is written. Returns how many there are. */
 static guint
 gather (WebSocket *socket, GOutputVector *parts)
 {
-  gsize skip = socket->written;
-  guint n = 0, messages = 0;
+  guint n = 0;
 
-  for (GList *l = socket->messages.head; l && messages < AT_ONCE; l = l->next, messages++) {
-    const Message *message = l->data;
-    GOutputVector all[3] = { { message->header, message->n_header } };
-
-    all[1].buffer = g_bytes_get_data (message->head, &all[1].size);
-    if (message->body)
-      all[2].buffer = g_bytes_get_data (message->body, &all[2].size);
-    for (guint i = 0; i < G_N_ELEMENTS (all); i++) {
-      const gsize passed = MIN (skip, all[i].size);
-
-      skip -= passed;
-      if (all[i].size > passed)
-        parts[n++] = (GOutputVector) { (const char *) all[i].buffer + passed, all[i].size - passed };
-    }
-  }
+  for (GList *l = socket->parts.head; l && n < AT_ONCE; l = l->next, n++)
+    parts[n].buffer = g_bytes_get_data (((Part *) l->data)->bytes, &parts[n].size);
+  if (n > 0)
+    parts[0] = (GOutputVector) { (const char *) parts[0].buffer + socket->written, parts[0].size - socket->written };
   return n;
 }
 
@@ -144,14 +124,15 @@ gather (WebSocket *socket, GOutputVector *parts)
 static void
 advance (WebSocket *socket, gsize n)
 {
-  Message *first;
+  Part *first;
+  gsize size;
 
   socket->waiting -= n;
   socket->written += n;
-  while ((first = g_queue_peek_head (&socket->messages)) && first->size <= socket->written) {
-    socket->written -= first->size;
-    socket->texts -= first->is_text ? first->size : 0;
-    message_free (g_queue_pop_head (&socket->messages));
+  while ((first = g_queue_peek_head (&socket->parts)) && (size = g_bytes_get_size (first->bytes)) <= socket->written) {
+    socket->written -= size;
+    socket->texts -= first->is_text ? size : 0;
+    part_free (g_queue_pop_head (&socket->parts));
   }
 }
 
@@ -160,13 +141,13 @@ static gboolean
 write_some (WebSocket *socket)
 {
   GPollableOutputStream *out = G_POLLABLE_OUTPUT_STREAM (g_io_stream_get_output_stream (socket->stream));
-  GOutputVector parts[3 * AT_ONCE];
+  GOutputVector parts[AT_ONCE];
   GPollableReturn result;
   gsize written;
   guint n;
 
   for (;;) {
-    g_mutex_lock (&socket->lock); /* messages are only added meanwhile */
+    g_mutex_lock (&socket->lock); /* parts are only added meanwhile */
     n = gather (socket, parts);
     if (n == 0)
       socket->woken = FALSE;
@@ -212,58 +193,53 @@ on_woken (gpointer data)
   return G_SOURCE_REMOVE;
 }
 
+/* Takes a part. Call it with the lock held. */
+static void
+queue (WebSocket *socket, GBytes *bytes, gboolean is_text)
+{
+  const gsize n = g_bytes_get_size (bytes);
+
+  if (socket->closed || n == 0) {
+    g_bytes_unref (bytes);
+    return;
+  }
+  g_queue_push_tail (&socket->parts, g_memdup2 (&(Part) { bytes, is_text }, sizeof (Part)));
+  socket->waiting += n;
+  socket->texts += is_text ? n : 0;
+}
+
 void
 websocket_send (WebSocket *socket, guint8 kind, GBytes *head, GBytes *body)
 {
-  Message *message = g_new0 (Message, 1);
   const guint64 n = g_bytes_get_size (head) + (body ? g_bytes_get_size (body) : 0), big = GUINT64_TO_BE (n);
-  gboolean taken, wake = FALSE;
+  const gsize n_header = n < 126 ? 2 : n < 65536 ? 4 : 10;
+  guint8 header[10] = { LAST | kind, n < 126 ? (guint8) n : n < 65536 ? 126 : 127 };
+  gboolean is_text = kind != WEBSOCKET_BINARY, wake;
 
-  message->head = head;
-  message->body = body;
-  message->header[0] = LAST | kind;
-  message->header[1] = n < 126 ? (guint8) n : n < 65536 ? 126 : 127;
-  message->n_header = n < 126 ? 2 : n < 65536 ? 4 : 10;
-  memcpy (message->header + 2, (const guint8 *) &big + 10 - message->n_header, message->n_header - 2);
-  message->size = message->n_header + n;
-  message->is_text = kind != WEBSOCKET_BINARY;
+  memcpy (header + 2, (const guint8 *) &big + 10 - n_header, n_header - 2);
   g_mutex_lock (&socket->lock);
-  taken = !socket->closed;
-  if (taken) {
-    g_queue_push_tail (&socket->messages, message);
-    socket->waiting += message->size;
-    socket->texts += message->is_text ? message->size : 0;
-    wake = !socket->woken;
-    socket->woken = TRUE;
-  }
+  queue (socket, g_bytes_new (header, n_header), is_text);
+  queue (socket, head, is_text);
+  if (body)
+    queue (socket, body, is_text);
+  wake = !socket->closed && !socket->woken;
+  socket->woken |= wake;
   g_mutex_unlock (&socket->lock);
   if (wake)
     in_main (on_woken, websocket_ref (socket));
-  if (!taken)
-    message_free (message);
 }
 
 gsize
 websocket_waiting (WebSocket *socket)
 {
-  gsize waiting;
-
-  g_mutex_lock (&socket->lock);
-  waiting = socket->waiting;
-  g_mutex_unlock (&socket->lock);
-  return waiting;
+  return socket->waiting;
 }
 
 /* Do too many texts wait? */
 static gboolean
-is_behind (WebSocket *socket)
+is_behind (const WebSocket *socket)
 {
-  gboolean behind;
-
-  g_mutex_lock (&socket->lock);
-  behind = socket->texts > MAX_TEXTS;
-  g_mutex_unlock (&socket->lock);
-  return behind;
+  return socket->texts > MAX_TEXTS;
 }
 
 /* ---- in ------------------------------------------------------------------- */
@@ -380,9 +356,8 @@ websocket_tick (WebSocket *socket)
 WebSocket *
 websocket_new (GIOStream *stream, const WebSocketCalls *calls, gpointer data)
 {
-  WebSocket *socket = g_new0 (WebSocket, 1);
+  WebSocket *socket = g_atomic_rc_box_new0 (WebSocket);
 
-  g_atomic_ref_count_init (&socket->count);
   g_mutex_init (&socket->lock);
   socket->stream = stream;
   socket->calls = *calls;

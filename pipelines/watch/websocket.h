@@ -22,7 +22,7 @@ enum { WEBSOCKET_TEXT = 1, WEBSOCKET_BINARY = 2 }; /* kinds of messages */
 
 /* Begins to serve the connection, which it takes. Main thread. */
 WebSocket *websocket_new (GIOStream *stream, const WebSocketCalls *calls, gpointer data);
-WebSocket *websocket_ref (WebSocket *socket);
+#define websocket_ref(socket) ((WebSocket *) g_atomic_rc_box_acquire (socket))
 void websocket_unref (WebSocket *socket);
 /* Sends a message of one or two parts, which it takes; `body` may be NULL. It waits for nothing. Any thread. */
 void websocket_send (WebSocket *socket, guint8 kind, GBytes *head, GBytes *body);

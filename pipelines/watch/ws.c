@@ -42,8 +42,8 @@ typedef struct {
   GPtrArray *channels; /* of Channel */
 } Viewer;
 
+/* References are held by the viewer, and for a picture that is under way. */
 typedef struct {
-  guint count;    /* the viewer, and a picture that is under way */
   Viewer *viewer; /* while it is not `stopped` */
   gboolean stopped;
   WebSocket *socket;
@@ -71,13 +71,12 @@ static gboolean hurry;    /* a state may have changed */
 static GHashTable *shown; /* camera -> the text of what was last shown of its state */
 
 static void
-channel_unref (Channel *channel)
+channel_clear (gpointer data)
 {
-  if (--channel->count > 0)
-    return;
+  Channel *channel = data;
+
   websocket_unref (channel->socket);
   g_free (channel->camera);
-  g_free (channel);
 }
 
 static void
@@ -217,7 +216,7 @@ on_picture (gpointer from, GBytes *picture, const char *wrong)
     send_text (channel->socket,
         json_line (object_of ("error", text_node (wrong), "channel", int_node (channel->number), NULL)));
   }
-  channel_unref (channel);
+  g_rc_box_release_full (channel, channel_clear);
 }
 
 /* Asks for the next picture, if it is time for one. All who watch a camera ask in the same tick, and get the same
@@ -236,8 +235,7 @@ ask (Watch *watch, Channel *channel)
     return;
   channel->asked = TRUE;
   channel->next = ticks + channel->every;
-  channel->count++;
-  snapshot_show (camera_pictures (camera), channel->kind, on_picture, channel);
+  snapshot_show (camera_pictures (camera), channel->kind, on_picture, g_rc_box_acquire (channel));
 }
 
 /* ---- states --------------------------------------------------------------- */
@@ -370,7 +368,7 @@ drop_channel (gpointer data)
 
   channel->stopped = TRUE;
   leave_hub (channel);
-  channel_unref (channel);
+  g_rc_box_release_full (channel, channel_clear);
 }
 
 static Channel *
@@ -452,8 +450,7 @@ watch_camera (Viewer *viewer, const Ask *asked, GString *wrong)
         "the file shows no picture of this camera before the filter: \"page\": { \"original\": true }");
   if (wrong->len)
     return;
-  channel = g_new0 (Channel, 1);
-  channel->count = 1;
+  channel = g_rc_box_new0 (Channel);
   channel->viewer = viewer;
   channel->socket = websocket_ref (viewer->socket);
   channel->number = (guint8) asked->channel;
