@@ -102,38 +102,21 @@ setInterval(() => {
 
 // ---- pictures
 
-// Shows pictures of the camera in the image. Another one comes only when this one is painted, so that a slow connection
-// gets fewer pictures, not later ones. Returns a function that ends it.
-function showPictures(image, camera, how, isUp) {
-  const end = watch(camera, { as: 'jpeg', ...how }, async (kind, data, done) => {
-    if (kind !== KIND.jpeg)
-      return;
-    const old = image.src;
-    image.src = URL.createObjectURL(new Blob([data], { type: 'image/jpeg' }));
-    await image.decode().catch(() => {});
-    URL.revokeObjectURL(old);
-    image.classList.toggle('away', !isUp());
-    done();
-  });
-  return () => {
-    end();
-    image.classList.add('away');
-  };
-}
-
-// Shows the same frame before and after the filter in two images, both at once. `say ()` is called with why there is
-// none. Returns a function that ends it.
-function showPair(box, images, camera, isUp, sayWhy) {
-  const end = watch(camera, { as: 'both' }, async (kind, data, done) => {
+// Shows pictures of the camera in the images, which are in the box: one, or, as "both", the same frame before and after
+// the filter, both at once. More come only when these are painted, so that a slow connection gets fewer pictures, not
+// later ones. `sayWhy ()` is called with why there is none. Returns a function that ends it.
+function showPictures(box, images, camera, how, isUp, sayWhy = () => {}) {
+  const end = watch(camera, how, async (kind, data, done) => {
     if (kind.error)
       sayWhy(kind.error);
-    if (kind !== KIND.pair)
+    if (!data)
       return;
-    const length = new DataView(data.buffer, data.byteOffset).getUint32(0);
-    const parts = [data.subarray(4, 4 + length), data.subarray(4 + length)], old = images.map(image => image.src);
+    const length = kind === KIND.pair ? new DataView(data.buffer, data.byteOffset).getUint32(0) : 0;
+    const parts = kind === KIND.pair ? [data.subarray(4, 4 + length), data.subarray(4 + length)] : [data];
     const next = parts.map(part => Object.assign(new Image(),
       { src: URL.createObjectURL(new Blob([part], { type: 'image/jpeg' })) }));
     await Promise.all(next.map(image => image.decode())).catch(() => {});
+    const old = images.map(image => image.src);
     images.forEach((image, i) => { image.src = next[i].src; });
     await Promise.all(images.map(image => image.decode())).catch(() => {});
     old.forEach(address => URL.revokeObjectURL(address));

@@ -48,7 +48,8 @@ const sight = new IntersectionObserver(entries => {
     const tile = tiles.get(target.dataset.camera);
     tile?.end();
     if (tile && isIntersecting)
-      tile.end = showPictures(tile.image, target.dataset.camera, { width: 320, rate: RATE }, () => isUp(tile.camera));
+      tile.end = showPictures(tile.image, [tile.image], tile.camera, { as: 'jpeg', width: 320, rate: RATE },
+        () => isUp(tile.camera));
     else if (tile)
       tile.end = () => {};
   }
@@ -357,9 +358,10 @@ function showPicture() {
   if (shownAs === 'video')
     endPicture = playVideo(find('video'), camera, up, () => { unplayable = true; showPicture(); });
   else if (shownAs === 'pair')
-    endPicture = showPair(find('pair'), [find('before'), find('after')], camera, up, why => say(why, true));
+    endPicture = showPictures(find('pair'), [find('before'), find('after')], camera, { as: 'both' }, up,
+      why => say(why, true));
   else
-    endPicture = showPictures(find('picture'), camera, {}, up);
+    endPicture = showPictures(find('picture'), [find('picture')], camera, { as: 'jpeg' }, up);
 }
 
 find('compare').onchange = showPicture;
