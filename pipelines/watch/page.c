@@ -371,20 +371,19 @@ read_argument (Body body, SoupServerMessage *message, GString *wrong)
 
 /* ---- users --------------------------------------------------------------- */
 
-static JsonNode *
-user_node (const Login *login)
+static void
+answer_user (SoupServerMessage *message, const Login *login)
 {
-  return login_user (login) ? word_node (login_user (login)) : json_node_new (JSON_NODE_NULL);
+  JsonNode *user = login_user (login) ? word_node (login_user (login)) : json_node_new (JSON_NODE_NULL);
+
+  http_answer_json (message, SOUP_STATUS_OK,
+      object_of ("ok", bool_node (TRUE), "user", user, "role", word_node (role_name (login_role (login))), NULL));
 }
 
 static void
 answer_me (const Call *call)
 {
-  const Login *login = http_login (call->message);
-
-  http_answer_json (call->message, SOUP_STATUS_OK,
-      object_of ("ok", bool_node (TRUE), "user", user_node (login), "role", word_node (role_name (login_role (login))),
-          NULL));
+  answer_user (call->message, http_login (call->message));
 }
 
 /* A UsersDone. */
@@ -397,9 +396,7 @@ on_logged_in (Login *login, const char *secret, guint wait, gpointer from)
     if (http_login (request->message)) /* another one of this browser */
       login_end (http_login (request->message));
     http_give_cookie (server, request->message, secret, "");
-    http_answer_json (request->message, SOUP_STATUS_OK,
-        object_of ("ok", bool_node (TRUE), "user", user_node (login), "role",
-            word_node (role_name (login_role (login))), NULL));
+    answer_user (request->message, login);
   } else if (wait) {
     g_autofree char *seconds = g_strdup_printf ("%u", wait);
 
