@@ -109,8 +109,8 @@ static void
 make (gpointer data)
 {
   Face *face = data;
-  GstElement *pipeline = gst_parse_launch (face->line, NULL), *element, *in, *out;
-  GstSample *frame = draw (face), *made;
+  g_autoptr (GstElement) pipeline = gst_parse_launch (face->line, NULL), element = NULL, in = NULL, out = NULL;
+  g_autoptr (GstSample) frame = draw (face), made = NULL;
   GstMapInfo map;
 
   g_mutex_lock (&one_at_a_time);
@@ -127,15 +127,9 @@ make (gpointer data)
       face->picture = g_bytes_new (map.data, map.size);
       gst_buffer_unmap (gst_sample_get_buffer (made), &map);
     }
-    g_clear_pointer (&made, gst_sample_unref);
     gst_element_set_state (pipeline, GST_STATE_NULL);
-    gst_object_unref (element);
-    gst_object_unref (in);
-    gst_object_unref (out);
-    gst_object_unref (pipeline);
   }
   g_mutex_unlock (&one_at_a_time);
-  gst_sample_unref (frame);
   in_main (on_made, face);
 }
 
