@@ -15,7 +15,6 @@ import stat
 import subprocess
 import sys
 import threading
-import time
 
 from harness import SECONDS, Skip, Stream, Watch, expect, free_port, main, need, run
 from live import memory

@@ -38,13 +38,17 @@ def make_hash(word):
     return done.stdout.strip()
 
 
+def write(folder, name, text, mode=0o600):
+    """Writes a file, whose mode is this."""
+    path = os.path.join(folder, name)
+    with open(path, 'w', encoding='utf-8') as file:
+        os.chmod(path, mode)
+        file.write(text)
+
+
 def write_users(folder, **users):
     """Writes the file, in which each user has a password, or what is given."""
-    path = os.path.join(folder, 'users.json')
-    if os.path.exists(path):
-        os.remove(path)
-    with open(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), 'w', encoding='utf-8') as file:
-        json.dump(users, file)
+    write(folder, 'users.json', json.dumps(users))
 
 
 def three(folder, **more):
@@ -278,8 +282,7 @@ def reload(folder):
         site.ask('reload')
         expect(here() == ['vera', 'otto', 'anna'], here())
         for text in ('', '{"anna": {"password": "x", "role": "king"}}', '{"anna": {}}', '{"a b": {"password": "x"}}'):
-            with open(os.path.join(folder, 'users.json'), 'w', encoding='ascii') as file:
-                file.write(text)
+            write(folder, 'users.json', text)
             expect('users.json' in site.ask('reload', ok=False)['error'], text)
         os.remove(os.path.join(folder, 'users.json'))
         site.ask('reload', ok=False)
@@ -310,18 +313,15 @@ def reload(folder):
 def reload_of_two(folder):
     """A `reload` that the users of RTSP make fail takes up neither the page's users nor the passwords of cameras."""
     three(folder)
-    words = os.path.join(folder, 'secrets.json')
 
     def write_secret(word):
-        with open(os.open(words, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), 'w', encoding='ascii') as file:
-            json.dump({'door': {'password': word}}, file)
+        write(folder, 'secrets.json', json.dumps({'door': {'password': word}}))
 
     write_secret('secret-before')
-    viewers = os.path.join(folder, 'viewers.json')
-    os.rename(os.path.join(folder, 'users.json'), viewers)
+    os.rename(os.path.join(folder, 'users.json'), os.path.join(folder, 'viewers.json'))
     write_users(folder, anna={'password': 'word-before'})
     with Page(door(live=True), folder, page={'port': 0, 'users': 'users.json'},
-              rtsp={'port': 0, 'users': 'viewers.json'}, secrets=words) as page:
+              rtsp={'port': 0, 'users': 'viewers.json'}, secrets='secrets.json') as page:
         if 'rtsp_port' not in page.ready:
             raise Skip('built without gst-rtsp-server')
 
@@ -335,13 +335,11 @@ def reload_of_two(folder):
         expect(login('word-before') == 200, 'at first')
         write_users(folder, anna={'password': 'word-after'})
         write_secret('secret-after')
-        with open(viewers, 'w', encoding='ascii') as file:
-            file.write('[]')
+        write(folder, 'viewers.json', '[]')
         expect('viewers.json' in page.ask('reload', ok=False)['error'], 'the file is named')
         expect((login('word-after'), login('word-before')) == (401, 200), 'the page has other users')
         expect(is_taken('secret-before') and not is_taken('secret-after'), 'the cameras have other passwords')
-        with open(viewers, 'w', encoding='ascii') as file:
-            file.write('{}')
+        write(folder, 'viewers.json', '{}')
         page.ask('reload')
         expect((login('word-after'), login('word-before')) == (200, 401), 'the file is good again')
         expect(is_taken('secret-after'), 'the passwords of cameras')
@@ -668,8 +666,7 @@ def tls(folder):
         certify(folder, 'third', '3')
         for text in ('rubbish', ''), (None, 'is not its key'):
             if text[0]:
-                with open(os.path.join(folder, 'c.pem'), 'w', encoding='ascii') as file:
-                    file.write(text[0])
+                write(folder, 'c.pem', text[0])
             else:
                 shutil.copy(os.path.join(folder, 'c3.pem'), os.path.join(folder, 'c.pem'))
             answer = site.ask('reload', ok=False)
@@ -823,9 +820,7 @@ def check(folder):
                              ('twice.json', 0o600, '{"a": {"password": "x"}, "a": {"password": "y", "role": "admin"}}'),
                              ('role2.json', 0o600, '{"a": {"password": "x", "role": "viewer", "role": "admin"}}'),
                              ('junk.pem', 0o600, 'junk')):
-        with open(os.path.join(folder, name), 'w', encoding='ascii') as file:
-            file.write(text)
-        os.chmod(os.path.join(folder, name), mode)
+        write(folder, name, text, mode)
     both = {'certificate': 'c.pem', 'key': 'k.pem'}
     far = {'address': '0.0.0.0', 'users': 'users.json'}
     for page, said in (({'address': '0.0.0.0'}, 'set "users"'), ({'address': '::'}, 'set "users"'),
@@ -874,9 +869,7 @@ def notes(folder):
         expect(code == 0 and 'note' in errors and 'was valid until' in errors, (code, errors))
     state = {'XDG_STATE_HOME': os.path.join(folder, 'state')}
     os.makedirs(os.path.join(folder, 'state', 'cf-watch'))
-    with open(os.open(os.path.join(folder, 'state', 'cf-watch', 'page-token'), os.O_WRONLY | os.O_CREAT, 0o600), 'w',
-              encoding='ascii') as file:
-        file.write('0' * 64)
+    write(folder, 'state/cf-watch/page-token', '0' * 64)
     for page, link in (({'tls': both}, 'https://127.0.0.1:8080/?token='),
                        ({'address': '0.0.0.0', 'users': 'users.json', 'tls': both},
                         'https://127.0.0.1:8080/?'),
