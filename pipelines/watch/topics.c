@@ -214,13 +214,8 @@ entities_of (Camera *camera, const char *id)
     add_words (entity, "on", "off");
   }
   if (camera->settings->record.folder) {
-    JsonArray *options = json_array_new ();
-
-    json_array_add_string_element (options, "on");
-    json_array_add_string_element (options, "off");
-    json_array_add_string_element (options, "auto");
     entity = add_entity (entities, camera, id, "select", "record", "Recording", "record", "record/set");
-    json_object_set_array_member (entity, "options", options);
+    json_object_set_member (entity, "options", json_from_string ("[\"on\",\"off\",\"auto\"]", NULL));
   }
   entity = add_entity (entities, camera, id, "button", "trigger", "Trigger", NULL, "trigger/set");
   json_object_set_string_member (entity, "payload_press", "");
