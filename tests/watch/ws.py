@@ -419,6 +419,7 @@ def slow(folder):
                 waiting = []
                 while isinstance(message := liar.read(), bytes) or 'error' not in message:
                     waiting.append(message[0] if isinstance(message, bytes) else None)
+                    expect(waiting[-1] != JPEG or message.endswith(b'\xff\xd9'), 'not as it was sent')
                 expect(waiting.count(JPEG) < 15, f'{waiting.count(JPEG)} pictures wait for one that does not read')
             for eye in silent:
                 with eye.lock:
