@@ -55,6 +55,7 @@ def needs(role):
 VALUE = {'requestBody': ref('requestBodies', 'value')}
 SETS, RULES = needs('operator'), needs('admin')
 NAMES = ref('schemas', 'names')
+FRAME = ref('schemas', 'frame')
 SETTING = {
     'type': 'object', 'required': ['element', 'property', 'value'],
     'properties': {
@@ -88,10 +89,12 @@ OPERATIONS = (
      answer('They', elements=listed(ref('schemas', 'element')), line=TEXT, optional=['line'])),
     ('get /cameras/{camera}/elements/{element}/{property}', 'get', 'The value of a property', 'value'),
     ('put /cameras/{camera}/elements/{element}/{property}', 'set',
-     'Sets the property while the filter runs; answers what is in force then', 'value', {**SETS, **VALUE}),
+     'Sets the property while the filter runs; answers what is in force then',
+     answer('The value in force, and the first frame that has it', value={}, frame=FRAME), {**SETS, **VALUE}),
     ('put /cameras/{camera}/filter', 'filter',
      'Gives the camera another filter line, up to the next reload or the end', 'done', {**RULES, **VALUE}),
-    ('post /cameras/{camera}/enable', 'enable', 'Has the picture filtered or not: on, off', 'done', {**SETS, **VALUE}),
+    ('post /cameras/{camera}/enable', 'enable', 'Has the picture filtered or not: on, off',
+     answer('The first frame that has it', frame=FRAME), {**SETS, **VALUE}),
     ('post /cameras/{camera}/record', 'record', 'Has the camera recorded: on, off, auto (as the file says)', 'done',
      {**SETS, **VALUE}),
     ('post /cameras/{camera}/trigger', 'trigger', 'As if something had moved now', 'done', SETS),
@@ -142,6 +145,10 @@ ELEMENT = {
 }
 SCHEMAS = {
     'done': {'type': 'object', 'properties': {'ok': {'const': True}}, 'required': ['ok']},
+    'frame': {
+        'type': ['string', 'null'],
+        'description': 'The time of day of a frame, as recordings have it; null: none has come within a second',
+    },
     'names': listed(TEXT),
     'element': {'type': 'object', 'properties': ELEMENT, 'required': list(ELEMENT)},
 }

@@ -7,7 +7,6 @@
 #include "../tools/line.h"
 #include "elements.h"
 #include "events.h"
-#include "filter.h"
 #include "gpu.h"
 #include "may.h"
 #include "properties.h"
@@ -200,6 +199,7 @@ stop (Camera *camera, CameraState state)
   camera->stopping->settings = camera_settings_ref (camera->settings);
   camera->stopping->gpu = camera->gpu;
   camera->stopping->since = camera->since;
+  filter_stop (pipeline_filter (camera->pipeline));
   snapshot_stop (pipeline_filter (camera->pipeline));
   decoder_stop (camera->decoder);
   pipeline_stop (camera->pipeline, on_drained, on_stopped, camera->stopping);
@@ -852,6 +852,16 @@ camera_set (Camera *camera, const char *target, const char *value, Role role, co
   /* This may be the value that was wrong. */
   if (camera->state == CAMERA_FAILED || (camera->state == CAMERA_WAITING && was_refused))
     camera_restart (camera, NULL, by);
+}
+
+gboolean
+camera_next (Camera *camera, FilterNext next, gpointer data)
+{
+  const gboolean passes = camera->state == CAMERA_UP && !pipeline_has_packets (camera->pipeline);
+
+  if (passes)
+    filter_next (pipeline_filter (camera->pipeline), next, data);
+  return passes;
 }
 
 gboolean

@@ -444,21 +444,60 @@ check_words (const Command *command, Call *call)
   return NULL;
 }
 
-/* Executes the command, whose arguments are right, and posts what somebody has changed. The event has their beginning
- * only: a long one, such as a kernel, would make many events take much memory. */
+/* What somebody has set, up to its first frame. */
+typedef struct {
+  char *camera;
+  JsonObject *event, *answer;
+  ControlAnswer done;
+  gpointer from;
+} Shown;
+
+static void
+add_frame (JsonObject *object, const FilterFrame *frame)
+{
+  json_object_set_member (object, "frame", frame ? time_node (frame->wall) : json_node_new (JSON_NODE_NULL));
+}
+
+/* A FilterNext. */
+static void
+on_frame (const FilterFrame *frame, gpointer data)
+{
+  g_autofree Shown *shown = data;
+  g_autofree char *camera = shown->camera;
+
+  add_frame (shown->event, frame);
+  add_frame (shown->answer, frame);
+  event_post_object (camera, "command", shown->event);
+  shown->done (shown->from, shown->answer);
+}
+
+/* Executes the command, whose arguments are right, and posts what somebody has changed; if it shows in the frames of
+ * the pipeline that there is, when the first of them has come. The event has the arguments' beginning only: a long one,
+ * such as a kernel, would make many events take much memory. */
 static JsonObject *
 run (const Command *command, const Call *call)
 {
-  JsonObject *answer = command->run (call);
+  const char *camera = call->word[0]; /* NULL: it concerns the process */
+  const gboolean shows = command->run == command_set || command->run == command_enable;
+  g_autofree char *all = g_strjoinv (" ", call->word + (camera ? 1 : 0)), *clean = secrets_hide (all);
+  g_autofree char *arguments = g_strdup_printf ("%.200s", clean);
+  JsonObject *answer = command->run (call), *event;
+  Shown *shown;
 
-  if (answer && command->changes && json_object_get_boolean_member (answer, "ok")) {
-    const char *camera = call->word[0]; /* NULL: it concerns the process */
-    g_autofree char *all = g_strjoinv (" ", call->word + (camera ? 1 : 0)), *clean = secrets_hide (all);
-    g_autofree char *arguments = g_strdup_printf ("%.200s", clean);
-
-    event_post (camera, "command", "command", word_node (command->name), "arguments", text_node (arguments), "by",
-        text_node (call->by), NULL);
+  if (!answer || !command->changes || !json_object_get_boolean_member (answer, "ok"))
+    return answer;
+  event = object_of ("command", word_node (command->name), "arguments", text_node (arguments), "by",
+      text_node (call->by), NULL);
+  if (shows) {
+    shown = g_memdup2 (&(Shown) { g_strdup (camera), event, answer, call->answer, call->from }, sizeof (Shown));
+    if (camera_next (call->camera, on_frame, shown))
+      return NULL;
+    g_free (shown->camera);
+    g_free (shown);
+    add_frame (event, NULL);
+    add_frame (answer, NULL);
   }
+  event_post_object (camera, "command", event);
   return answer;
 }
 

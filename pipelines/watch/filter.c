@@ -6,6 +6,13 @@
 
 #include "../tools/line.h"
 #include "elements.h"
+#include "packets.h"
+#include "threads.h"
+
+#include <stdatomic.h>
+
+#define WITHIN 1000    /* ms for the next frame to come */
+#define MAX_WAITING 32 /* that wait for one, of all cameras */
 
 /* In system memory or any other. */
 static gboolean
@@ -124,4 +131,116 @@ filter_reports_motion (GstElement *filter)
     found = (method == 1 && meta) || g_str_equal (factory, "motioncells");
   }
   return found;
+}
+
+/* ---- the next frame ------------------------------------------------------ */
+
+/* The main thread, the probe and a call that is under way have a reference each. */
+typedef struct {
+  gatomicrefcount count;
+  FilterNext next; /* NULL: it was called */
+  gpointer data;
+  GstElement *pipeline;
+  GstPad *pad;
+  gulong probe;
+  guint timer;
+  FilterFrame frame;
+  _Atomic int entered; /* `frame` is there */
+} Wait;
+
+static GQueue waits; /* of Wait */
+
+static void
+wait_unref (gpointer data)
+{
+  Wait *wait = data;
+
+  if (!g_atomic_ref_count_dec (&wait->count))
+    return;
+  gst_object_unref (wait->pipeline);
+  gst_object_unref (wait->pad);
+  g_free (wait);
+}
+
+static void
+finish (Wait *wait)
+{
+  const FilterNext next = g_steal_pointer (&wait->next);
+
+  if (!next)
+    return;
+  g_queue_remove (&waits, wait);
+  g_clear_handle_id (&wait->timer, g_source_remove);
+  gst_pad_remove_probe (wait->pad, wait->probe);
+  next (atomic_load (&wait->entered) ? &wait->frame : NULL, wait->data);
+  wait_unref (wait);
+}
+
+static gboolean
+on_late (gpointer data)
+{
+  Wait *wait = data;
+
+  wait->timer = 0;
+  finish (wait);
+  return G_SOURCE_REMOVE;
+}
+
+static gboolean
+on_entered (gpointer data)
+{
+  finish (data);
+  wait_unref (data);
+  return G_SOURCE_REMOVE;
+}
+
+/* Notes the frame. Called from a streaming thread. */
+static GstPadProbeReturn
+on_input (GstPad *pad, GstPadProbeInfo *info, gpointer data)
+{
+  g_autoptr (GstEvent) event = gst_pad_get_sticky_event (pad, GST_EVENT_SEGMENT, 0);
+  const GstSegment *segment;
+  GstClockTime running;
+  Wait *wait = data;
+
+  if (atomic_load (&wait->entered) || !event)
+    return GST_PAD_PROBE_OK;
+  gst_event_parse_segment (event, &segment);
+  running = gst_segment_to_running_time (segment, GST_FORMAT_TIME, GST_BUFFER_PTS (GST_PAD_PROBE_INFO_BUFFER (info)));
+  wait->frame.running = running;
+  wait->frame.wall = wall_time (GST_CLOCK_TIME_IS_VALID (running) ? age_of (wait->pipeline, running) : 0);
+  atomic_store (&wait->entered, 1);
+  g_atomic_ref_count_inc (&wait->count);
+  in_main (on_entered, wait);
+  return GST_PAD_PROBE_OK;
+}
+
+void
+filter_next (GstElement *filter, FilterNext next, gpointer data)
+{
+  Wait *wait = g_new0 (Wait, 1);
+
+  if (waits.length >= MAX_WAITING)
+    finish (waits.head->data);
+  g_atomic_ref_count_init (&wait->count);
+  g_atomic_ref_count_inc (&wait->count);
+  wait->next = next;
+  wait->data = data;
+  wait->pipeline = GST_ELEMENT (gst_object_get_parent (GST_OBJECT (filter)));
+  wait->pad = gst_element_get_static_pad (filter, "sink");
+  wait->timer = g_timeout_add (WITHIN, on_late, wait);
+  g_queue_push_tail (&waits, wait);
+  wait->probe = gst_pad_add_probe (wait->pad, GST_PAD_PROBE_TYPE_BUFFER, on_input, wait, wait_unref);
+}
+
+void
+filter_stop (GstElement *filter)
+{
+  g_autoptr (GstPad) pad = gst_element_get_static_pad (filter, "sink");
+
+  for (GList *l = waits.head, *later; l; l = later) {
+    later = l->next;
+    if (((Wait *) l->data)->pad == pad)
+      finish (l->data);
+  }
 }

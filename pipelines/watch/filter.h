@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * filter.h: a camera's filter line as a bin, and what can be wrong with it. */
+ * filter.h: a camera's filter line as a bin, what can be wrong with it, and which frame it gets next. */
 #ifndef PIPELINES_WATCH_FILTER_H
 #define PIPELINES_WATCH_FILTER_H
 
@@ -16,5 +16,20 @@ gboolean filter_reports_motion (GstElement *filter);
 #define FILTER_NO_MOTION \
   "nothing in the filter reports motion, as \"cudamedian temporal-method=running motion-meta=true\" and motioncells " \
   "do: only the command trigger begins a recording"
+
+/* What a frame is known by when it enters the filter of a pipeline. */
+typedef struct {
+  GstClockTime running; /* the PTS of its packet, unless the filter changes times; later than that of the one before */
+  gint64 wall;          /* its time of day, as recordings have it, µs since 1970 */
+} FilterFrame;
+
+/* Takes the frame. NULL: none has come. */
+typedef void (*FilterNext) (const FilterFrame *frame, gpointer data);
+
+/* Waits for the next frame that enters the filter, a second at most. It and all later ones have what was set before the
+ * call; some before it may have it, too. `next` is called later, once, in the order of the calls. Main thread. */
+void filter_next (GstElement *filter, FilterNext next, gpointer data);
+/* The filter is being stopped: tells those that wait now. */
+void filter_stop (GstElement *filter);
 
 #endif

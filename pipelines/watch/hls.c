@@ -6,6 +6,7 @@
 #include "hls.h"
 
 #include "fmp4.h"
+#include "json.h"
 
 #include <string.h>
 
@@ -71,8 +72,10 @@ add_list (GPtrArray *parts, const Hub *hub)
 
   for (GList *l = first, *end; l && (end = next_segment (hub, l)); l = end) {
     const GstClockTime time = time_between (l, end);
+    g_autofree char *wall = time_text (((Packet *) l->data)->wall, FALSE);
 
     longest = MAX (longest, time);
+    g_string_append_printf (text, "#EXT-X-PROGRAM-DATE-TIME:%s\n", wall);
     g_string_append_printf (text, "#EXTINF:%u.%03u,\n%" G_GUINT64_FORMAT ".m4s\n", (guint) (time / GST_SECOND),
         (guint) (time % GST_SECOND / GST_MSECOND), ((Packet *) l->data)->segment);
   }

@@ -368,6 +368,17 @@ snapshot_take (GstElement *filter, const char *camera, const char *file, gboolea
 
 static void show (GstElement *filter, SnapshotKind kind, GArray *askers);
 
+static gboolean
+has_entered (Snapshot *snapshot)
+{
+  gboolean entered;
+
+  g_mutex_lock (&snapshot->lock);
+  entered = GST_CLOCK_TIME_IS_VALID (snapshot->entered);
+  g_mutex_unlock (&snapshot->lock);
+  return entered;
+}
+
 static void
 answer_all (GArray *askers, GBytes *picture, const char *wrong)
 {
@@ -485,7 +496,7 @@ snapshot_show (GstElement *filter, SnapshotKind kind, SnapshotPicture done, gpoi
   const Asker asker = { done, from };
 
   if (other) {
-    g_array_append_val (atomic_load (&other->taken) ? other->later : other->askers, asker);
+    g_array_append_val (has_entered (other) ? other->later : other->askers, asker);
   } else {
     GArray *askers = g_array_new (FALSE, FALSE, sizeof (Asker));
 

@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Copyright (C) 2026 the gst-cuda-filters authors
 """cf-watch: its file, commands, events, snapshots, secrets, and the end. See harness.py."""
+import datetime
 import json
 import os
 import pty
+import random
 import re
 import shutil
 import signal
@@ -13,6 +15,7 @@ import stat
 import struct
 import subprocess
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -24,6 +27,7 @@ except ImportError:
 
 from harness import (PROGRAM, ROOT, SECONDS, STAND_IN, Skip, Watch, Web, expect, main, need, parse, plugins_but,
                      run, talk)
+from hidden import LARGE, jpeg
 
 SMALL = {'width': 64, 'height': 48, 'rate': 10}
 FILTER = 'cudamedian kernel-size=3 ! cudaconvolve name=blur preset=gauss'
@@ -227,6 +231,86 @@ def authors(folder):
         expect(sum(event['type'] == 'command' for event in watch.events) == before, watch.events[-3:])
         watch.end()
         expect([event['command'] for event in watch.events if event['type'] == 'command'][-1] == 'quit', watch.text)
+
+
+def shades(path):
+    """Returns (time in µs since 1970, sample in the middle) of each frame of a recording."""
+    text = subprocess.run(['ffprobe', '-v', 'error', '-select_streams', 'v', '-show_entries', 'frame=pts_time', '-of',
+                           'csv=p=0', path], capture_output=True, text=True, check=True, timeout=SECONDS).stdout
+    times = [float(word.strip(',')) for word in text.split()]
+    data = subprocess.run(['gst-launch-1.0', '-q', 'filesrc', f'location={path}', '!', 'decodebin', '!', 'videoconvert',
+                           '!', 'video/x-raw,format=GRAY8', '!', 'fdsink'], capture_output=True, check=True,
+                          timeout=SECONDS).stdout
+    size = SMALL['width'] * SMALL['height']
+    name = re.search(r'-(\w+\.\d+)Z', os.path.basename(path)).group(1)
+    start = datetime.datetime.strptime(name + '+0000', '%Y%m%dT%H%M%S.%f%z').timestamp()
+    expect(len(data) == size * len(times), (len(data), len(times)))
+    return [(start + at - times[0], data[i * size + size // 2 + SMALL['width'] // 2]) for i, at in enumerate(times)]
+
+
+def first_frames(folder):
+    """The frame that the answer to set and its event name has the value in the recording, and so have all later ones:
+    50 of them at random times, with frames in flight in two elements and a queue. Null where no frame comes."""
+    need('ffprobe', 'gst-launch-1.0')
+    line = 'cudamedian kernel-size=3 frames-in-flight=4 ! queue ! cudaconvolve name=hide preset=fill ' \
+        'frames-in-flight=4 fill-color=0xff000000'
+    dice, named = random.Random(1), []
+    grays = [f'0xff{level:02x}{level:02x}{level:02x}' for level in range(16, 256, 34)]
+    with Watch({'cameras': {'door': small(filter=line, rate=25, record={'folder': 'rec', 'quality': 1})}},
+               folder) as watch:
+        watch.wait('piece-begun', 'door')
+        for number in range(50):
+            for _ in range(dice.randrange(6)):  # so many answers later
+                watch.ask('status')
+            if number == 25:
+                watch.ask('restart door')
+                watch.wait('back', 'door')
+            answer = watch.ask(f'set door hide.fill-color {grays[number % len(grays)]}')
+            event = watch.wait('command', 'door', command='set')
+            expect(answer['frame'] and event['frame'] == answer['frame'], (answer, event))
+            named.append(datetime.datetime.fromisoformat(answer['frame']).timestamp())
+        watch.end()
+    found = sorted(shade for name in os.listdir(f'{folder}/rec') if name.endswith('.mkv')
+                   for shade in shades(f'{folder}/rec/{name}'))
+    levels, seen = [level for level in range(16, 256, 34)], set()
+    for at, shade in found:
+        last = sum(time < at + 0.01 for time in named) - 1  # files count in ms, and 25 frames a second are 40 apart
+        index = min(range(len(levels)), key=lambda i, shade=shade: abs(levels[i] - (shade - 16) * 255 / 219))
+        # Frames that were in the filter may have later values.
+        if last >= 0:
+            expect((index - last) % len(levels) < 4, (at, shade, index, last))
+            seen.add((last, (index - last) % len(levels) == 0))
+    expect(len({last for last, same in seen if same}) > 40, (len(seen), len(found)))
+    print(f'    {len(found)} frames of 50 settings')
+
+
+def no_frames(folder):
+    """A camera that stands still answers null within its second; one that is away at once."""
+    picture, over = jpeg(LARGE, 'I420', (0, 0, 0, 0)), threading.Event()
+    part = b'--b\r\nContent-Type: image/jpeg\r\nContent-Length: %d\r\n\r\n%s\r\n' % (len(picture), picture)
+
+    def answer(request):
+        request.wfile.write(b'HTTP/1.0 200 OK\r\nContent-Type: multipart/x-mixed-replace;boundary=b\r\n\r\n' +
+                            part * 3)
+        over.wait(SECONDS)
+
+    with Web(answer) as web, \
+            Watch({'cameras': {'door': {'source': web.address, 'filter': FILTER, 'timeout': 60},
+                               'away': {'source': 'http://127.0.0.1:9', 'filter': FILTER}}}, folder) as watch:
+        watch.wait('started', 'door')
+        begun = time.monotonic()
+        expect(watch.ask('set door blur.sigma 3')['frame'] is None, 'no frame comes')
+        expect(time.monotonic() - begun < SECONDS / 2, 'it takes too long')
+        expect(watch.ask('enable door off')['frame'] is None, 'no frame comes')
+        watch.wait('lost', 'away')
+        expect(watch.ask('set away blur.sigma 3')['frame'] is None, 'it is away')
+        watch.send('set door blur.sigma 2')
+        watch.send('quit')
+        over.set()
+        watch.end(None)
+        events = [event for event in watch.events if event['type'] == 'command']
+        expect([(event['command'], event.get('frame')) for event in events] ==
+               [('set', None), ('enable', None), ('set', None), ('set', None), ('quit', None)], events)
 
 
 def snapshots(folder):
@@ -690,6 +774,6 @@ def deaf(folder):
 
 
 if __name__ == '__main__':
-    sys.exit(main(begins, properties, refusals, wrong_values, changes, authors, snapshots, turned, lines, tables,
-                  sockets, metrics, secrets, parts_of_secrets, documents, deployment, gpus, terminal, signals, exits,
-                  manager, deaf))
+    sys.exit(main(begins, properties, refusals, wrong_values, changes, authors, first_frames, no_frames, snapshots,
+                  turned, lines, tables, sockets, metrics, secrets, parts_of_secrets, documents, deployment, gpus,
+                  terminal, signals, exits, manager, deaf))

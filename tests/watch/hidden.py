@@ -122,7 +122,6 @@ def shot(watch, folder):
     """Returns the next frame; not one that the filter had begun before the last command."""
     path = os.path.join(folder, 'shot.png')
     watch.ask(f'snapshot door --overwrite {path}')
-    watch.ask(f'snapshot door --overwrite {path}')
     return gray(path)
 
 
