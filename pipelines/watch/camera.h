@@ -90,11 +90,11 @@ void camera_tick (Camera *camera);
 /* Set and get "ELEMENT.PROPERTY" of the filter line, as overrides_set () does, or add what is wrong to `wrong`.
  * `role`, `by`: of who sets it. */
 void camera_set (Camera *camera, const char *target, const char *value, Role role, const char *by, GString *wrong);
-/* Calls `next` with the first frame for which what was set up to now counts, as filter_next () does. Returns FALSE where
- * nobody can say: the camera is not up, or its own packets pass. */
-gboolean camera_next (Camera *camera, FilterNext next, gpointer data);
 /* Returns whether an operator may do that, as may_set () says. */
 gboolean camera_may_set (Camera *camera, const char *target, const char *value, GString *wrong);
+/* Calls `next` with the first frame for which what was set up to now counts, as filter_next () does. Returns FALSE
+ * where nobody can say: the camera is not up, or its own packets pass. */
+gboolean camera_next (Camera *camera, FilterNext next, gpointer data);
 JsonNode *camera_get (Camera *camera, const char *target, GString *wrong);
 /* Returns the element of "ELEMENT.PROPERTY", or NULL with what is wrong. Unref it. */
 GstElement *camera_find_element (Camera *camera, const char *target, GString *wrong);

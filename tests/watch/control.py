@@ -298,9 +298,10 @@ def no_frames(folder):
             Watch({'cameras': {'door': {'source': web.address, 'filter': FILTER, 'timeout': 60},
                                'away': {'source': 'http://127.0.0.1:9', 'filter': FILTER}}}, folder) as watch:
         watch.wait('started', 'door')
-        begun = time.monotonic()
-        expect(watch.ask('set door blur.sigma 3')['frame'] is None, 'no frame comes')
-        expect(time.monotonic() - begun < SECONDS / 2, 'it takes too long')
+        begun, sets = time.monotonic(), 1
+        while watch.ask('set door blur.sigma 3')['frame']:  # one of the three that there are
+            sets += 1
+        expect(sets <= 3 and time.monotonic() - begun < SECONDS / 2, (sets, begun))
         expect(watch.ask('enable door off')['frame'] is None, 'no frame comes')
         watch.wait('lost', 'away')
         expect(watch.ask('set away blur.sigma 3')['frame'] is None, 'it is away')
@@ -308,7 +309,7 @@ def no_frames(folder):
         watch.send('quit')
         over.set()
         watch.end(None)
-        events = [event for event in watch.events if event['type'] == 'command']
+        events = [event for event in watch.events if event['type'] == 'command'][sets - 1:]
         expect([(event['command'], event.get('frame')) for event in events] ==
                [('set', None), ('enable', None), ('set', None), ('set', None), ('quit', None)], events)
 
@@ -387,7 +388,7 @@ def turned(folder):
 
 def lines(folder):
     """Lines that are empty, comments, too long, not text; many at once are answered in order."""
-    with Watch({'cameras': {'door': small(filter='cudamedian')}}, folder) as watch:
+    with Watch({'cameras': {'door': small(filter='cudamedian', rate=100)}}, folder) as watch:
         watch.wait('started', 'door')
         watch.send('\n# nothing\n   \n')
         expect('no command' in watch.ask('jump', ok=False)['error'], 'jump')
@@ -397,7 +398,8 @@ def lines(folder):
         for size in range(200):
             watch.send(f'set door 0.kernel-size {size % 7 * 2 + 1}\nget door 0.kernel-size')
         for size in range(200):
-            expect(watch.answer() == {'ok': True, 'value': size % 7 * 2 + 1}, 'set')
+            answer = watch.answer()
+            expect(answer == {'ok': True, 'value': size % 7 * 2 + 1, 'frame': answer['frame']}, 'set')
             expect(watch.answer()['value'] == size % 7 * 2 + 1, 'get is answered before set')
         watch.process.stdin.close()  # the program goes on
         watch.kill()

@@ -161,7 +161,8 @@ def read_list(page):
     expect(head, text)
     longest, first, begun, file = map(int, head.groups())
     segments = [(int(number), float(time)) for time, number in
-                re.findall(r'#EXTINF:([\d.]+),\n(\d+)\.m4s\n', text[head.end():].decode())]
+                re.findall(r'#EXT-X-PROGRAM-DATE-TIME:[\dT:.-]+Z\n#EXTINF:([\d.]+),\n(\d+)\.m4s\n',
+                           text[head.end():].decode())]
     expect(begun == file and 1 <= len(segments) <= 3 and max(time for _, time in segments) <= longest and
            [number for number, _ in segments] == list(range(first, first + len(segments))) and first >= begun, text)
     return begun, segments
