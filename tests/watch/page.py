@@ -614,12 +614,14 @@ def zones(page, web, where):
     expect(web.run('return document.querySelector("#draw text").textContent') == 'hall <b>', 'the name in the picture')
     if where:
         web.shot(os.path.join(where, 'page-zone.png'))
+    before = {'seq': len(page.events)}
     web.run('document.getElementById("apply").click()')
     event = page.wait('command', 'hall', command='set')
     expect(event['arguments'].startswith('0.zones hall <b>: 0.') and event['arguments'].count(',') == 4, event)
-    event = page.wait('element', 'hall', after=event, name='cudamedian')
-    while event['fields'].get('zone') != 'hall <b>':  # the ball is in it
-        event = page.wait('element', 'hall', after=event, name='cudamedian')
+    # The ball is in it. That may come before the event of set, which waits for a frame.
+    found = page.wait('element', 'hall', after=before, name='cudamedian')
+    while found['fields'].get('zone') != 'hall <b>':
+        found = page.wait('element', 'hall', after=found, name='cudamedian')
     # By keyboard: a triangle, its name, and Apply.
     web.tab_to('#draw')
     web.keys('\ue007', '\ue007', *'\ue014' * 5, '\ue007', *'\ue015' * 5, '\ue00c')
