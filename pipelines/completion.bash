@@ -16,7 +16,7 @@ _cf_options () { # PROGRAM
     cf-identify)
       echo "--help --output --force --window --fragment --blur --chart --noise --symmetry --max-radius --version" ;;
     cf-regions) echo "--help --filter --interval --largest --frames --json --version" ;;
-    cf-verify) echo "--help --key --version" ;;
+    cf-verify) echo "--help --key --original --version" ;;
     cf-watch) echo "--help --check --hash-password --page-link --try --version" ;;
   esac
 }
@@ -32,7 +32,7 @@ _cf_values () { # PROGRAM OPTION
     cf-identify:-b | cf-identify:--blur) echo "gauss: motion:" ;;
     cf-identify:-s | cf-identify:--symmetry) echo "none point diagonal mirror full" ;;
     cf-regions:-f | cf-regions:--filter) echo "cudasegment" ;;
-    cf-demo:-i | cf-demo:--input | cf-verify:-k | cf-verify:--key | cf-watch:--try) echo @files ;;
+    cf-demo:-i | cf-demo:--input | cf-verify:-k | cf-verify:--key | cf-verify:-o | cf-verify:--original | cf-watch:--try) echo @files ;;
     *:-o | *:--output | cf-bench:-j | cf-bench:--json) echo @files ;;
   esac
 }

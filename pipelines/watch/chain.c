@@ -7,13 +7,12 @@
  * FILE.json.part, then CAMERA.chain names it, then it gets its name; the next start makes up for the last step. */
 #include "chain.h"
 
+#include "hashes.h"
 #include "reader.h"
 
 #include <errno.h>
 #include <glib/gstdio.h>
 #include <string.h>
-
-#define MAX_TEXT (4 << 20) /* bytes of a record or a chain */
 
 /* A chain that this process writes. It lives as long, so that no older file can take the place of what it knows. */
 typedef struct {
@@ -197,12 +196,12 @@ chain_signature (const char *text, gsize length, guchar signature[SIGNATURE_BYTE
 /* ---- files --------------------------------------------------------------- */
 
 char *
-chain_read (const char *path, gsize *length)
+chain_read (const char *path, gint64 max, gsize *length)
 {
   GStatBuf info;
   char *text = NULL;
 
-  if (g_lstat (path, &info) || !S_ISREG (info.st_mode) || info.st_size > MAX_TEXT)
+  if (g_lstat (path, &info) || !S_ISREG (info.st_mode) || info.st_size > max)
     return NULL;
   return g_file_get_contents (path, &text, length, NULL) ? text : NULL;
 }
@@ -259,7 +258,7 @@ load (Chain *chain, SignKey *key)
   g_autofree char *text = NULL;
   gsize length = 0, n;
 
-  if (!chain->state && (text = chain_read (chain->path, &length))) {
+  if (!chain->state && (text = chain_read (chain->path, CHAIN_MAX, &length))) {
     chain->state = chain_parse (text);
     n = chain_signature (text, length, signature);
     chain->trusted = key && n && sign_check (key, text, n, signature);
@@ -346,6 +345,17 @@ write_record (Chain *chain, const ChainOwner *owner, const char *piece, const ch
   return FALSE;
 }
 
+/* Adds the SHA-256 of the list of hashes. */
+static void
+add_hashes (const char *piece, JsonObject *record, GString *wrong)
+{
+  g_autofree char *path = g_strconcat (piece, HASHES_END, NULL), *hash = NULL;
+  guint64 bytes;
+
+  if ((hash = sign_hash_file (path, &bytes, wrong)))
+    json_object_set_string_member (record, "hashes", hash);
+}
+
 char *
 chain_add (const ChainOwner *owner, const char *piece, JsonObject *record, GString *wrong)
 {
@@ -359,6 +369,8 @@ chain_add (const ChainOwner *owner, const char *piece, JsonObject *record, GStri
     return NULL;
   json_object_set_int_member (record, "bytes", (gint64) bytes);
   json_object_set_string_member (record, "sha256", hash);
+  if (owner->hashes)
+    add_hashes (piece, record, wrong);
   key = owner->sign ? sign_read_key (owner->sign, TRUE, wrong) : NULL;
   chain = take (owner, piece);
   load (chain, key);
@@ -414,7 +426,7 @@ chain_prune (const ChainOwner *owner, const char *piece)
   g_autoptr (GString) wrong = g_string_new (NULL);
   g_autoptr (SignKey) key = NULL;
   gsize length;
-  g_autofree char *text = chain_read (path, &length);
+  g_autofree char *text = chain_read (path, CHAIN_MAX, &length);
   JsonObject *record;
   Reader reader;
   Chain *chain;
@@ -440,7 +452,7 @@ chain_prune (const ChainOwner *owner, const char *piece)
 void
 chain_delete (const ChainOwner *owner, const char *piece)
 {
-  static const char *const ends[] = { ".json", ".json.sig", ".json.part" };
+  static const char *const ends[] = { ".json", ".json.sig", ".json.part", HASHES_END };
   g_autoptr (GString) wrong = g_string_new (NULL);
   g_autoptr (SignKey) key = NULL;
   Chain *chain = take (owner, piece);

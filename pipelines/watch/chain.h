@@ -5,6 +5,7 @@
  *
  *   FILE.json        the record of the piece FILE, which names the SHA-256 of the record before it
  *   FILE.json.sig    the signature of FILE.json
+ *   FILE.hashes      of its frames, where they are wanted; the record has the SHA-256 of this file
  *   CAMERA.chain     a line of JSON, which record is the newest and which were pruned, and a line with its signature
  *
  * All functions may be called in any thread, and wait for the disk. */
@@ -31,8 +32,10 @@ typedef struct {
   GArray *pruned; /* of ChainGap, in the order of their numbers */
 } ChainState;
 
-/* Returns the bytes of a record or a chain (free them), or NULL: there is no such file, or it is too large. */
-char *chain_read (const char *path, gsize *length);
+#define CHAIN_MAX (4 << 20) /* bytes of a record or a chain */
+
+/* Returns the bytes of a file (free them), or NULL: there is no such file, or it is larger than `max`. */
+char *chain_read (const char *path, gint64 max, gsize *length);
 /* Returns what CAMERA.chain says, or NULL: it is no such text. */
 ChainState *chain_parse (const char *text);
 void chain_state_free (ChainState *state);
@@ -45,6 +48,7 @@ gint64 chain_number (JsonObject *object, const char *member);
 typedef struct {
   const char *camera;
   const char *sign; /* the file with the private key, NULL: nothing is signed */
+  gboolean hashes;  /* there is a list of the frames' hashes beside the piece (hashes.h) */
 } ChainOwner;
 
 /* Completes the record of a finished piece, and writes it. Returns its SHA-256 (free it), or NULL with why it is not

@@ -27,6 +27,7 @@ static const Field record_fields[] = {
   { "keep_days", FIELD_UINT, RECORD (keep_days), 0, 36500 },
   { "keep_bytes", FIELD_BYTES, RECORD (keep_bytes), 0, 9e15 },
   { "sign", FIELD_PATH, RECORD (sign) },
+  { "hashes", FIELD_BOOL, RECORD (hashes) },
   { NULL },
 };
 
@@ -375,6 +376,9 @@ read_camera (Reader *reader, JsonObject *object, const Config *config, const cha
   if (s->record.sign)
     ok = reader_fault (reader, record[1] ? record[1] : object, at, "sign", SIGN_NO_OPENSSL);
 #endif
+  if (s->record.hashes && !s->record.sign)
+    ok = reader_fault (reader, record[1] ? record[1] : object, at, "hashes",
+        "needs \"sign\": cf-verify runs no filter of a record that nobody has signed");
   ok = check_source (reader, (JsonObject *[]) { defaults, object }, where, s) && ok;
   if (ok && s->every && !s->http)
     ok = reader_fault (reader, object, where, "every", "is for cameras over HTTP that send one picture at a time");

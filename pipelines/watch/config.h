@@ -21,6 +21,7 @@ typedef struct {
   guint keep_days;            /* 0: for ever */
   guint64 keep_bytes;         /* 0: any amount */
   char *sign;                 /* the file with the private key; NULL: records of pieces are not signed */
+  gboolean hashes;            /* of each filtered frame are beside the piece */
 } RecordSettings;
 
 /* What the file says about one camera. Counted references; never changed once it is read. */

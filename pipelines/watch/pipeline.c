@@ -9,6 +9,7 @@
 #include "elements.h"
 #include "filter.h"
 #include "gpu.h"
+#include "hashes.h"
 #include "hub.h"
 #include "packets.h"
 #include "source.h"
@@ -51,6 +52,7 @@ struct Pipeline {
   gboolean on_gpu;
   gboolean unfit;  /* the encoder does not take this size; of the thread behind the filter */
   gint64 last_key; /* ns; of the appsink's thread */
+  Hashes *hashes;  /* NULL: none are wanted */
   GMutex taking;   /* of what follows; held while takers are called */
   GArray *takers;  /* of Taker */
   gboolean closed; /* packets and sound are not given to them any more */
@@ -160,6 +162,8 @@ on_sample (GstAppSink *sink, gpointer data)
     buffer = gst_buffer_copy (buffer); /* shares the memory */
     GST_BUFFER_DTS (buffer) = MIN (running, running_time (segment, GST_BUFFER_DTS_OR_PTS (buffer)));
     GST_BUFFER_PTS (buffer) = running;
+    if (pipeline->hashes)
+      hashes_mark (pipeline->hashes, running, buffer);
     keep_keys_coming (pipeline, buffer,
         give (pipeline, buffer, gst_sample_get_caps (sample), wall_time (age_of (pipeline->bin, running))));
     gst_buffer_unref (buffer);
@@ -413,7 +417,6 @@ on_output (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
   Pipeline *pipeline = data;
 
-  (void) pad;
   if (info->type & GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM) {
     if (GST_EVENT_TYPE (GST_PAD_PROBE_INFO_EVENT (info)) == GST_EVENT_CAPS)
       note_caps (pipeline, GST_PAD_PROBE_INFO_EVENT (info));
@@ -422,6 +425,11 @@ on_output (GstPad *pad, GstPadProbeInfo *info, gpointer data)
     return GST_PAD_PROBE_OK;
   }
   atomic_store (&pipeline->last_frame, g_get_monotonic_time ());
+  if (pipeline->hashes) {
+    g_autoptr (GstPad) input = gst_element_get_static_pad (pipeline->filter, "sink");
+
+    hashes_add (pipeline->hashes, pad, input, GST_PAD_PROBE_INFO_BUFFER (info));
+  }
   if (pipeline->size)
     post (pipeline, g_steal_pointer (&pipeline->size));
   if (atomic_fetch_add (&pipeline->frames, 1) == 0)
@@ -451,6 +459,8 @@ build (Pipeline *pipeline, const PipelinePlan *plan, GString *wrong, GString *no
 
   pipeline->tee = tee;
   pipeline->own = plan->encodes && plan->own && !*pipeline->settings->filter;
+  if (plan->encodes && pipeline->settings->record.hashes && *pipeline->settings->filter)
+    pipeline->hashes = hashes_new ();
   if (!sink || !tee ||
       !(pipeline->source = source_new (pipeline->bin, pipeline->settings, pipeline->own, &convert, wrong)) ||
       !(pipeline->filter = filter_new ("filter ", line, wrong)))
@@ -524,6 +534,7 @@ pipeline_unref (Pipeline *pipeline)
   gst_clear_object (&pipeline->encoding);
   g_string_free (pipeline->no_encoder, TRUE);
   packets_free (pipeline->packets);
+  g_clear_pointer (&pipeline->hashes, hashes_free);
   g_array_unref (pipeline->takers);
   camera_settings_unref (pipeline->settings);
   g_mutex_clear (&pipeline->lock);

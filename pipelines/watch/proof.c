@@ -497,7 +497,8 @@ static void
 write_in_thread (gpointer data)
 {
   Job *job = data;
-  const ChainOwner owner = { job->settings->name, job->settings->record.sign };
+  const ChainOwner owner = { job->settings->name, job->settings->record.sign,
+    job->settings->record.hashes && *job->settings->filter };
 
   job->sum = chain_add (&owner, job->file, job->record, job->wrong);
   in_main (after_write, job);

@@ -5,6 +5,7 @@
 #include "session.h"
 
 #include "events.h"
+#include "hashes.h"
 #include "hub.h"
 #include "threads.h"
 
@@ -47,7 +48,27 @@ struct Session {
   GMutex lock;       /* of `files` and `file` */
   GHashTable *files; /* path -> File, while it is not finished */
   File *file;        /* that frames are written to; of `files` */
+
+  GMutex writing;             /* of what follows; the main thread does not wait for it, since a disk may hang */
+  char *hashes_path, *hashed; /* beside the file; the caps in it */
+  FILE *hashes;               /* NULL: not opened */
 };
+
+/* Ends the list of the newest file's hashes. What could not be written is no list. */
+static void
+end_hashes (Session *session)
+{
+  gboolean failed;
+
+  if (session->hashes) {
+    failed = ferror (session->hashes);
+    if (fclose (session->hashes) || failed)
+      g_unlink (session->hashes_path);
+  }
+  session->hashes = NULL;
+  g_clear_pointer (&session->hashes_path, g_free);
+  g_clear_pointer (&session->hashed, g_free);
+}
 
 static void
 session_free (Session *session)
@@ -60,6 +81,8 @@ session_free (Session *session)
     keep_end (session->keep, file);
   keep_unref (session->keep);
   gst_object_unref (session->pipeline);
+  end_hashes (session);
+  g_mutex_clear (&session->writing);
   camera_settings_unref (session->settings);
   g_hash_table_unref (session->files);
   g_mutex_clear (&session->lock);
@@ -199,6 +222,9 @@ on_finished (GstBus *bus, GstMessage *message, gpointer data)
       !gst_structure_has_name (structure, "splitmuxsink-fragment-closed") ||
       !(file = gst_structure_get_string (structure, "location")) || g_stat (file, &info))
     return GST_BUS_PASS;
+  g_mutex_lock (&session->writing);
+  end_hashes (session);
+  g_mutex_unlock (&session->writing);
   g_mutex_lock (&session->lock);
   if ((known = g_hash_table_lookup (session->files, file)))
     known->bytes = info.st_size;
@@ -261,6 +287,10 @@ on_location (GstElement *sink, guint number, GstSample *sample, gpointer data)
       g_clear_pointer (&path, g_free);
   }
   keep_begin (session->keep, path);
+  g_mutex_lock (&session->writing);
+  end_hashes (session);
+  session->hashes_path = g_strconcat (path, HASHES_END, NULL);
+  g_mutex_unlock (&session->writing);
   g_mutex_lock (&session->lock);
   session->file = g_memdup2 (&(File) { .start = start }, sizeof (File));
   g_hash_table_insert (session->files, g_strdup (path), session->file);
@@ -272,10 +302,15 @@ on_location (GstElement *sink, guint number, GstSample *sample, gpointer data)
 static GstPadProbeReturn
 on_muxed (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
-  const GstBuffer *buffer = GST_PAD_PROBE_INFO_BUFFER (info);
+  GstBuffer *buffer = GST_PAD_PROBE_INFO_BUFFER (info);
   Session *session = data;
 
   (void) pad;
+  g_mutex_lock (&session->writing);
+  if (session->hashes_path)
+    hashes_write (&session->hashes, session->hashes_path, &session->hashed, buffer,
+        session->wall + (gint64) (GST_BUFFER_PTS (buffer) / 1000));
+  g_mutex_unlock (&session->writing);
   g_mutex_lock (&session->lock);
   if (session->file) {
     session->file->frames++;
@@ -373,6 +408,7 @@ session_new (const CameraSettings *settings, Keep *keep, GstCaps *caps, GstCaps 
   Opening *opening = g_new0 (Opening, 1);
 
   g_mutex_init (&session->lock);
+  g_mutex_init (&session->writing);
   session->settings = camera_settings_ref ((CameraSettings *) settings);
   session->keep = keep_ref (keep);
   session->calls = *calls;

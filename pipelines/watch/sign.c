@@ -123,26 +123,29 @@ sign_check (SignKey *key, const char *text, gsize length, const guchar signature
   return ok;
 }
 
-typedef EVP_MD_CTX Hash;
-#define hash_update(hash, data, n) EVP_DigestUpdate (hash, data, n)
-#define hash_free EVP_MD_CTX_free
-
-static Hash *
-hash_new (void)
+SignHash *
+sign_hash_new (void)
 {
-  Hash *hash = EVP_MD_CTX_new ();
+  SignHash *hash = EVP_MD_CTX_new ();
 
   EVP_DigestInit_ex (hash, EVP_sha256 (), NULL);
   return hash;
 }
 
-static char *
-hash_text (Hash *hash)
+void
+sign_hash_add (SignHash *hash, const void *data, gsize length)
+{
+  EVP_DigestUpdate (hash, data, length);
+}
+
+char *
+sign_hash_end (SignHash *hash)
 {
   guchar bytes[32];
   GString *text = g_string_new (NULL);
 
   EVP_DigestFinal_ex (hash, bytes, NULL);
+  EVP_MD_CTX_free (hash);
   for (guint i = 0; i < sizeof bytes; i++)
     g_string_append_printf (text, "%02x", bytes[i]);
   return g_string_free (text, FALSE);
@@ -150,11 +153,26 @@ hash_text (Hash *hash)
 
 #else
 
-typedef GChecksum Hash;
-#define hash_new() g_checksum_new (G_CHECKSUM_SHA256)
-#define hash_update(hash, data, n) g_checksum_update (hash, data, n)
-#define hash_text(hash) g_strdup (g_checksum_get_string (hash))
-#define hash_free g_checksum_free
+SignHash *
+sign_hash_new (void)
+{
+  return g_checksum_new (G_CHECKSUM_SHA256);
+}
+
+void
+sign_hash_add (SignHash *hash, const void *data, gsize length)
+{
+  g_checksum_update (hash, data, (gssize) length);
+}
+
+char *
+sign_hash_end (SignHash *hash)
+{
+  char *text = g_strdup (g_checksum_get_string (hash));
+
+  g_checksum_free (hash);
+  return text;
+}
 
 SignKey *
 sign_read_key (const char *path, gboolean private, GString *wrong)
@@ -197,8 +215,8 @@ sign_hash_file (const char *path, guint64 *bytes, GString *wrong)
 {
   const int file = open (path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
   g_autofree guchar *buffer = g_malloc (AT_A_TIME);
-  Hash *hash = hash_new ();
-  char *text;
+  SignHash *hash = sign_hash_new ();
+  g_autofree char *text = NULL;
   struct stat info;
   ssize_t n = -1;
 
@@ -207,14 +225,13 @@ sign_hash_file (const char *path, guint64 *bytes, GString *wrong)
     errno = EINVAL;
   else if (file >= 0)
     while ((n = read (file, buffer, AT_A_TIME)) > 0) {
-      hash_update (hash, buffer, (gsize) n);
+      sign_hash_add (hash, buffer, (gsize) n);
       *bytes += (guint64) n;
     }
   if (n < 0)
     g_string_append_printf (wrong, "%s: %s", path, g_strerror (errno));
   if (file >= 0)
     close (file);
-  text = n < 0 ? NULL : hash_text (hash);
-  hash_free (hash);
-  return text;
+  text = sign_hash_end (hash);
+  return n < 0 ? NULL : g_steal_pointer (&text);
 }

@@ -23,6 +23,16 @@ char *sign_key_name (SignKey *key);
 /* Writes the signature of the text. Returns FALSE if OpenSSL refuses the key. */
 gboolean sign_text (SignKey *key, const char *text, gsize length, guchar signature[SIGNATURE_BYTES]);
 gboolean sign_check (SignKey *key, const char *text, gsize length, const guchar signature[SIGNATURE_BYTES]);
+/* The SHA-256 of several parts. */
+#ifdef HAVE_OPENSSL
+typedef struct evp_md_ctx_st SignHash;
+#else
+typedef GChecksum SignHash;
+#endif
+SignHash *sign_hash_new (void);
+void sign_hash_add (SignHash *hash, const void *data, gsize length);
+/* Returns it in small hexadecimal digits (free it), and frees the rest. */
+char *sign_hash_end (SignHash *hash);
 /* Returns a file's SHA-256 in small hexadecimal digits (free it) and its length, or NULL with what is wrong. */
 char *sign_hash_file (const char *path, guint64 *bytes, GString *wrong);
 

@@ -5,7 +5,9 @@
  * a key, what is not signed is not even parsed. */
 #include "../tools/line.h"
 #include "chain.h"
+#include "hashes.h"
 #include "reader.h"
+#include "replay.h"
 
 #include <locale.h>
 #include <stdio.h>
@@ -20,6 +22,7 @@ static const char summary[] =
 static const char description[] = "Exit status: 0: all is right; 1: something is wrong; 2: a wrong command line.\n"
                                   "Example: cf-verify --key public.pem /srv/recordings";
 
+#define MAX_HASHES (256 << 20) /* bytes: a day of 30 frames a second */
 #define NO_RECORD "it has no record: it is still being written, or cf-watch was killed, or it is not from there"
 
 typedef struct {
@@ -29,6 +32,8 @@ typedef struct {
   char *camera, *chain, *previous;
   gboolean part;                   /* the record has not got its name */
   gint64 number, frames, unmasked; /* unmasked -1: nothing there hides */
+  gboolean replayed;               /* its frames are what the filter makes of the original */
+  guint64 left_out;                /* frames of the original, then */
 } Piece;
 
 typedef struct {
@@ -36,6 +41,7 @@ typedef struct {
   guint good, bad; /* pieces */
   guint faults;    /* of chains */
   guint64 frames, unmasked, pruned;
+  char **originals; /* NULL: nothing is filtered again */
 } Count;
 
 static void
@@ -79,7 +85,7 @@ check_signature (const Count *count, Piece *piece, const char *text, gsize lengt
 {
   g_autofree char *path = g_strdup_printf ("%s/%s.json.sig", piece->folder, piece->name);
   gsize n = 0;
-  g_autofree char *signature = chain_read (path, &n);
+  g_autofree char *signature = chain_read (path, CHAIN_MAX, &n);
 
   if (count->keys->len == 0)
     return TRUE;
@@ -118,6 +124,43 @@ check_content (Piece *piece, JsonObject *record)
     add_fault (piece, "its record lacks what belongs into it");
 }
 
+/* Looks whether the list of hashes is the one of the record. */
+static void
+check_hashes (Piece *piece, JsonObject *record)
+{
+  g_autofree char *path = g_strdup_printf ("%s/%s" HASHES_END, piece->folder, piece->name), *sum = NULL;
+  g_autoptr (GString) wrong = g_string_new (NULL);
+  guint64 bytes;
+
+  if (!json_object_has_member (record, "hashes"))
+    return;
+  if (!(sum = sign_hash_file (path, &bytes, wrong)))
+    add_fault (piece, "the hashes of its frames cannot be read: %s", wrong->str);
+  else if (g_strcmp0 (sum, chain_text (record, "hashes")))
+    add_fault (piece, "the hashes of its frames are not as they were recorded");
+}
+
+/* Filters the original again. The piece and its record are good. */
+static void
+check_original (const Count *count, Piece *piece, JsonObject *record)
+{
+  g_autofree char *path = g_strdup_printf ("%s/%s" HASHES_END, piece->folder, piece->name), *text = NULL, *sum = NULL;
+  gsize length;
+
+  if (!chain_text (record, "hashes")) {
+    add_fault (piece, "it cannot be filtered again, because its record has no hashes of frames (\"hashes\": true)");
+    return;
+  }
+  /* Somebody may have changed the file since it was checked. */
+  if ((text = chain_read (path, MAX_HASHES, &length)))
+    sum = g_compute_checksum_for_data (G_CHECKSUM_SHA256, (const guchar *) text, length);
+  if (!text || g_strcmp0 (sum, chain_text (record, "hashes")))
+    add_fault (piece,
+        "it cannot be filtered again, because the list of its hashes is too long, or was changed just now");
+  else
+    piece->replayed = replay (record, text, count->originals, &piece->left_out, piece->wrong);
+}
+
 static Piece *
 piece_new (const Count *count, const char *folder, const char *name)
 {
@@ -132,9 +175,9 @@ piece_new (const Count *count, const char *folder, const char *name)
   piece->name = g_strdup (name);
   piece->folder = g_strdup (folder);
   piece->wrong = g_string_new (NULL);
-  text = chain_read (path, &length);
+  text = chain_read (path, CHAIN_MAX, &length);
   if (!text) { /* cf-watch was killed just then */
-    text = chain_read (part, &length);
+    text = chain_read (part, CHAIN_MAX, &length);
     piece->part = TRUE;
   }
   if (!text) {
@@ -149,6 +192,9 @@ piece_new (const Count *count, const char *folder, const char *name)
   if ((record = reader_parse (&reader, text, (gssize) length))) {
     piece->sum = g_compute_checksum_for_data (G_CHECKSUM_SHA256, (const guchar *) text, length);
     check_content (piece, record);
+    check_hashes (piece, record);
+    if (count->originals && !piece->wrong->len)
+      check_original (count, piece, record);
   } else
     add_fault (piece, "its record is no JSON");
   reader_clear (&reader);
@@ -168,6 +214,11 @@ print (Count *count, const Piece *piece)
   printf ("%s: good, %" G_GINT64_FORMAT " frames", name, piece->frames);
   if (piece->unmasked >= 0)
     printf (", %" G_GINT64_FORMAT " unmasked", piece->unmasked);
+  if (piece->replayed)
+    printf (", %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT " are what the filter makes of the original", piece->frames,
+        piece->frames);
+  if (piece->left_out)
+    printf (" (%" G_GUINT64_FORMAT " of its frames in between are left out)", piece->left_out);
   printf ("\n");
   count->good++;
   count->frames += (guint64) piece->frames;
@@ -195,7 +246,7 @@ read_chain (Count *count, const char *folder, const char *camera)
 {
   g_autofree char *path = g_strdup_printf ("%s/%s.chain", folder, camera);
   gsize length = 0, n;
-  g_autofree char *text = chain_read (path, &length);
+  g_autofree char *text = chain_read (path, CHAIN_MAX, &length);
   guchar signature[SIGNATURE_BYTES];
   ChainState *state = NULL;
 
@@ -430,10 +481,14 @@ print_sum (const Count *count)
 int
 main (int argc, char **argv)
 {
-  g_auto (GStrv) keys = NULL;
+  g_auto (GStrv) keys = NULL, originals = NULL;
   const GOptionEntry entries[] = {
     { "key", 'k', 0, G_OPTION_ARG_FILENAME_ARRAY, &keys, "public key of Ed25519 in PEM; may be given several times",
         "PUBLIC.pem" },
+    { "original", 'o', 0, G_OPTION_ARG_FILENAME_ARRAY, &originals,
+        "filter this video again as the record of the one FILE says, and compare; may be given several times, in the "
+        "order of their frames",
+        "VIDEO" },
     { NULL, 0, 0, 0, NULL, NULL, NULL },
   };
   Count count = { .keys = g_ptr_array_new_with_free_func (free_key) };
@@ -447,6 +502,14 @@ main (int argc, char **argv)
     complain ("which FILE or FOLDER is to be checked? --help shows an example");
     return 2;
   }
+  if (originals && (count.keys->len == 0 || argc > 2 || g_file_test (argv[1], G_FILE_TEST_IS_DIR))) {
+    complain (count.keys->len ? "--original is for one FILE"
+                              : "--original needs --key: a filter is run only if its record is signed");
+    return 2;
+  }
+  count.originals = originals;
+  if (originals)
+    gst_init (NULL, NULL);
   for (int i = 1; i < argc && ok; i++)
     if (g_file_test (argv[i], G_FILE_TEST_IS_DIR))
       ok = check_folder (&count, argv[i]);

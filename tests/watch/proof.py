@@ -129,11 +129,11 @@ def signed(folder):
 
 def flips(folder):
     """Each byte of a record, of its signature and of the chain, and many of the piece, is found when it is another."""
-    public = record(folder, 1)
+    public = record(folder, 1, hashes=True)
     rec = os.path.join(folder, 'rec')
     path, = pieces(folder)
     verify('--key', public, rec)
-    for end, step in ('.mkv', 97), ('.json', 1), ('.sig', 1), ('.chain', 1):
+    for end, step in ('.mkv', 97), ('.hashes', 5), ('.json', 1), ('.sig', 1), ('.chain', 1):
         name, = [name for name in os.listdir(rec) if name.endswith(end)]
         with open(os.path.join(rec, name), 'rb') as file:
             content = file.read()
@@ -233,7 +233,7 @@ def retention(folder):
     private, public = key(folder)
     rec = os.path.join(folder, 'rec')
     saved = os.path.join(folder, 'saved')
-    settings = config(folder, when='off', sign=private, keep_bytes=1)
+    settings = config(folder, when='off', sign=private, hashes=True, keep_bytes=1)
     with Watch(settings, folder) as watch:
         watch.wait('started', 'door')
         for number in range(4):
@@ -249,7 +249,7 @@ def retention(folder):
     left, = pieces(folder)
     expect(left == last, (left, last))
     expect(sorted(os.listdir(rec)) == sorted(['door.chain'] + [os.path.basename(left) + end for end in
-                                                               ('', '.json', '.json.sig')]), os.listdir(rec))
+                                                               ('', '.hashes', '.json', '.json.sig')]), os.listdir(rec))
     said = verify('--key', public, rec)
     expect('1 good, 0 wrong, 3 deleted by retention' in said, said)
     # What is left of what was to be deleted, where the process was killed just then.
@@ -266,7 +266,7 @@ def retention(folder):
             expect(piece(watch)['number'] == number, watch.text)
         watch.end()
     expect('3 good, 0 wrong, 3 deleted by retention' in verify('--key', public, rec), 'the next process')
-    for end in ('', '.json', '.json.sig'):
+    for end in ('', '.hashes', '.json', '.json.sig'):
         os.unlink(left + end)
     expect('4 before it are missing' in verify('--key', public, rec, code=1), 'one more')
 
@@ -705,6 +705,120 @@ def words(folder):
     expect(len(texts) == 2 and all('***' in text and word not in text for text in texts), texts)
 
 
+def sign_again(path, private, *changes):
+    """Changes what the record says, by pairs of texts, and signs that."""
+    with open(path + '.json', encoding='utf-8') as file:
+        text = file.read()
+    for old, new in changes:
+        expect(old in text, (old, text))
+        text = text.replace(old, new)
+    with open(path + '.json', 'w', encoding='utf-8') as file:
+        file.write(text)
+    subprocess.run(['openssl', 'pkeyutl', '-sign', '-rawin', '-inkey', private, '-in', path + '.json', '-out',
+                    path + '.json.sig'], check=True)
+
+
+def draw(path, pattern, form, count=50):
+    """Draws frames of one kind; what the pattern is alone makes them differ."""
+    subprocess.run(['gst-launch-1.0', '-q', 'videotestsrc', f'num-buffers={count}', f'pattern={pattern}', '!',
+                    'video/x-raw,format=I420,width=64,height=48,framerate=25/1', '!', form, '!',
+                    'filesink', f'location={path}'], check=True, timeout=SECONDS)
+
+
+def recorded(folder, name, source, line, *commands):
+    """Records a file with the hashes of its frames, by a camera of this name. Returns the piece's path."""
+    with Watch({'cameras': {name: {'source': source, 'filter': line, 'record': {
+            'folder': os.path.join(folder, name), 'sign': os.path.join(folder, 'key.pem'), 'hashes': True}}}},
+               folder) as watch:
+        watch.wait('piece-begun', name)
+        for command in commands:
+            watch.ask(command)
+        path = watch.wait('record-written', name)['file']
+        watch.end()
+    return path
+
+
+def original(folder):
+    """The filter makes each frame of the piece of the original again; of another original, or with another setting, it
+    does not. Nothing is filtered without a signature."""
+    need('gst-launch-1.0')
+    private, public = key(folder)
+    camera, source, other, noise = [os.path.join(folder, name) for name in ('a.mkv', 'a.y4m', 'b.y4m', 'noise.y4m')]
+    draw(camera, 'ball', 'matroskamux')
+    draw(source, 'ball', 'y4menc')
+    draw(noise, 'snow', 'y4menc')
+    path = recorded(folder, 'rec', camera, FILL)
+    count = record_of(path)['frames']
+    for before in [], [noise]:  # the original begins earlier
+        said = verify('--key', public, *[word for one in before + [source] for word in ('--original', one)], path)
+        expect(f'{count} of {count} are what the filter makes' in said, said)
+    expect('makes its first frame of none' in verify('--key', public, '--original', noise, path, code=1), 'another')
+    expect('needs --key' in verify('--original', source, path, code=2), 'unsigned')
+    with open(source, 'rb') as file:
+        content = bytearray(file.read())
+    content[-10 * (64 * 48 * 3 // 2 + 6) + 64 * 48 - 10] ^= 1
+    with open(other, 'wb') as file:
+        file.write(content)
+    said = verify('--key', public, '--original', other, path, code=1)
+    expect(f'frame 41 of {count}' in said and 'the 40 before are' in said, said)
+    with open(path + '.hashes', encoding='utf-8') as file:
+        lines = file.readlines()
+    with open(path + '.hashes', 'w', encoding='utf-8') as file:
+        file.writelines(lines[:-1])
+    verify('--key', public, '--original', source, path, code=1)
+    with open(path + '.hashes', 'w', encoding='utf-8') as file:
+        file.writelines(lines)
+    for old, new, what in (('0,0,0.5,0.5', '0,0,0.4,0.4', 'makes its first frame of none'),
+                           ('"preset" :', '"mask" : "/dev/zero", "preset" :', 'has read a file (mask)'),
+                           ('"mask" : "/dev/zero"', '"kernel-file" : "/dev/zero"', 'has read a file (kernel-file)'),
+                           ('"kernel-file" : "/dev/zero"', '"sigma" : 1e308', 'sigma'),
+                           ('"sigma" : 1e308', '"sigma" : []', 'sigma'),
+                           ('"kind" : "cudaconvolve"', '"kind" : "filesink"', 'none of this project'),
+                           ('"kind" : "filesink"', '"kind" : 7', 'cannot'),
+                           ('"changes" : []', '"changes" : [7]', 'cannot')):
+        sign_again(path, private, (old, new))
+        said = verify('--key', public, '--original', source, path, code=1)
+        expect(what in said, (new, said))
+    with open(path + '.json', 'a', encoding='utf-8') as file:
+        file.write(' ')
+    expect('not as it was signed' in verify('--key', public, '--original', source, path, code=1), 'a changed record')
+
+
+def original_live(folder):
+    """Settings that change within a piece are in force one after the other; a filter that remembers is run from the
+    original's first frame on, and not where a setting changes."""
+    need('gst-launch-1.0')
+    private, public = key(folder)
+    camera, source, noise = [os.path.join(folder, name) for name in ('a.mkv', 'a.y4m', 'noise.y4m')]
+    draw(camera, 'ball', 'matroskamux')
+    draw(source, 'ball', 'y4menc')
+    draw(noise, 'snow', 'y4menc')
+    commands = 'set live hide.roi 0,0,0.9,0.9', 'set live hide.preset mosaic', 'enable live off'
+    live = recorded(folder, 'live', camera, FILL, *commands)
+    changes = record_of(live)['changes']
+    expect(len(changes) == len(commands), record_of(live))
+    said = verify('--key', public, '--original', source, live)
+    expect('are what the filter makes' in said, said)
+    # Each of the changes has had frames: where one is another, that is found.
+    for old, new in ('"value" : "false"', '"value" : "true"'), ('"value" : "mosaic"', '"value" : "gauss"'):
+        sign_again(live, private, (old, new))
+        said = verify('--key', public, '--original', source, live, code=1)
+        expect(' is not what the filter makes' in said, said)
+        sign_again(live, private, (new, old))
+    last = re.search(r'frame (\d+) of', said)
+    expect(last and int(last.group(1)) > 1, said)
+    for line in 'cudadenoise', 'cudamedian temporal-method=running output=background':
+        path = recorded(folder, 'still', camera, line)
+        expect('are what the filter makes' in verify('--key', public, '--original', source, path), line)
+        verify('--key', public, '--original', noise, '--original', source, path, code=1)
+        path = recorded(folder, 'changed', camera, line, 'enable changed off')
+        said = verify('--key', public, '--original', source, path, code=1)
+        expect('depend on those before' in said, said)
+    hostile = recorded(folder, 'hostile', camera, FILL + ' ! identity')
+    expect('none of this project' in verify('--key', public, '--original', source, hostile, code=1), 'identity')
+
+
 if __name__ == '__main__':
     sys.exit(main(signed, flips, taken, retention, forged, flood, crash, full_disk, rotation, clock, counted, hidden,
-                  losses, by_page, lines, restored, own, words))
+                  losses, by_page, lines, restored, own, words,
+                  original, original_live))

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
+ *
+ * rerun.h: a filter made of what a record says of it. No line is parsed, and nothing is made but this project's own
+ * elements, with properties that name no files. */
+#ifndef PIPELINES_WATCH_RERUN_H
+#define PIPELINES_WATCH_RERUN_H
+
+#include <gst/gst.h>
+#include <json-glib/json-glib.h>
+
+typedef struct Rerun Rerun;
+
+/* Returns a filter with these elements, as properties_set_json () describes them, on which the changes `first` to
+ * `last` - 1 were made one after the other; NULL with what is wrong. */
+Rerun *rerun_new (JsonArray *elements, JsonArray *changes, guint first, guint last, GString *wrong);
+void rerun_free (Rerun *rerun);
+/* Does each frame depend on itself alone? */
+gboolean rerun_is_pure (Rerun *rerun);
+/* Filters a frame, NULL: the last one was there. What comes out is to be taken by rerun_take (). Returns FALSE with
+ * what is wrong. */
+gboolean rerun_push (Rerun *rerun, GstCaps *caps, GstBuffer *frame, GString *wrong);
+/* Returns the SHA-256 of the next frame that has come out. Free it. NULL: there is none. */
+char *rerun_take (Rerun *rerun);
+
+#endif
