@@ -38,7 +38,7 @@ packages () {
   cf_element_packages videotestsrc:gstreamer1.0-plugins-base videoconvert:gstreamer1.0-plugins-base \
     rawvideoparse:gstreamer1.0-plugins-base appsink:gstreamer1.0-plugins-base jpegdec:gstreamer1.0-plugins-good \
     splitmuxsink:gstreamer1.0-plugins-good h264parse:gstreamer1.0-plugins-bad x264enc:gstreamer1.0-plugins-ugly \
-    avdec_h264:gstreamer1.0-libav
+    avdec_h264:gstreamer1.0-libav textoverlay:gstreamer1.0-x
   # cf-watch: what it can be built with, a broker, and what looks at its files and lines.
   pkg-config --exists libmosquitto 2> /dev/null || echo libmosquitto-dev
   pkg-config --exists libsoup-3.0 2> /dev/null || echo libsoup-3.0-dev
