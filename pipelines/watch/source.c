@@ -91,7 +91,7 @@ rise (Source *self, GstClockTime time, GstClockTime duration)
       self->shift += next - time;
     time = next;
   }
-  return self->stamped = time;
+  return time;
 }
 
 /* Completes a colorimetry without a matrix, as H.264 has it that declares its full range and nothing else. Without a
@@ -122,15 +122,15 @@ source_complete_color (GstEvent *event)
 }
 
 /* Sees each picture that enters the line. The counts of what comes without a picture begin anew. A time that is missing
- * (JPEGs over HTTP) or does not rise (some cameras and files) is replaced: an encoder or a muxer would lose the
- * frame. */
+ * (JPEGs over HTTP) or does not rise (some cameras and files) is replaced: an encoder or a muxer would lose the frame.
+ * Where the segment has ended by the new time, the frame is dropped: snapshots would take it for a later one. */
 static GstPadProbeReturn
 on_input (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
   GstBuffer *buffer = info->data;
+  g_autoptr (GstEvent) event = NULL;
   const GstSegment *segment;
-  GstClockTime own, time;
-  GstEvent *event;
+  GstClockTime own, time, pts;
   Source *self = data;
 
   if (info->type & GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM) {
@@ -145,12 +145,14 @@ on_input (GstPad *pad, GstPadProbeInfo *info, gpointer data)
   gst_event_parse_segment (event, &segment);
   own = gst_segment_to_running_time (segment, GST_FORMAT_TIME, GST_BUFFER_PTS (buffer));
   time = rise (self, own, GST_BUFFER_DURATION (buffer));
-  time = time == own ? GST_CLOCK_TIME_NONE : gst_segment_position_from_running_time (segment, GST_FORMAT_TIME, time);
-  if (GST_CLOCK_TIME_IS_VALID (time)) { /* NONE as well where it would be behind the segment's end */
+  if (time != own) {
+    pts = gst_segment_position_from_running_time (segment, GST_FORMAT_TIME, time);
+    if (pts >= segment->stop) /* NONE, outside of the segment, is the largest */
+      return GST_PAD_PROBE_DROP;
     info->data = buffer = gst_buffer_make_writable (buffer);
-    GST_BUFFER_PTS (buffer) = time;
+    GST_BUFFER_PTS (buffer) = pts;
   }
-  gst_event_unref (event);
+  self->stamped = time;
   return GST_PAD_PROBE_OK;
 }
 

@@ -192,7 +192,8 @@ TIMES = {'pairs': '100+floor(N/2)*80', 'frozen': '100', 'back': 'if(lt(N,25),300
 
 
 def times(folder):
-    """Frames whose times do not rise: each of them is recorded, at about the speed of the source."""
+    """Frames whose times do not rise: each of them is recorded, at about the speed of the source, up to the file's
+    end."""
     need('ffmpeg', 'ffprobe')
     quiet = ['ffmpeg', '-v', 'error', '-i']
     base = os.path.join(folder, 'base.mkv')
@@ -208,16 +209,20 @@ def times(folder):
     files['packed'] = os.path.join(folder, 'packed.avi')
     subprocess.run([*quiet, base, '-c:v', 'mpeg4', '-bf', '2', '-vtag', 'XVID', files['packed']], check=True,
                    timeout=SECONDS)
+    # Its last five frames have the time of the one before, and no later time lies before the end of the file.
+    files['end'] = os.path.join(folder, 'end.mp4')
+    subprocess.run([*quiet, base, '-c', 'copy', '-bsf:v', r'setts=pts=min(N\,44)*640:dts=N*320:duration=1',
+                    '-video_track_timescale', '16000', files['end']], check=True, timeout=SECONDS)
     rec = os.path.join(folder, 'rec')
     cameras = {name: {'source': path, 'record': {'folder': rec}} for name, path in files.items()}
     with Watch({'cameras': cameras}, folder) as watch:
-        for name in cameras:
-            expect(watch.wait('ended', name, after={'seq': 0})['frames'] == 50, name)
+        counts = {name: watch.wait('ended', name, after={'seq': 0})['frames'] for name in cameras}
+        expect(counts == {**dict.fromkeys(cameras, 50), 'end': 45}, counts)
         watch.end()
         for name in cameras:
             piece, = pieces_of(watch, name)
             seconds, frames, *_, step = probe(piece['file'])
-            expect(frames == 50 and 1.5 < seconds < 2.5 and step < 0.13, (name, frames, seconds, step))
+            expect(frames == counts[name] and 1.5 < seconds < 2.5 and step < 0.13, (name, frames, seconds, step))
 
 
 def rates(folder):
