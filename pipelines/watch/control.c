@@ -453,20 +453,20 @@ typedef struct {
 } Shown;
 
 static void
-add_frame (JsonObject *object, const FilterFrame *frame)
+add_frame (JsonObject *object, gint64 wall)
 {
-  json_object_set_member (object, "frame", frame ? time_node (frame->wall) : json_node_new (JSON_NODE_NULL));
+  json_object_set_member (object, "frame", wall ? time_node (wall) : json_node_new (JSON_NODE_NULL));
 }
 
 /* A FilterNext. */
 static void
-on_frame (const FilterFrame *frame, gpointer data)
+on_frame (gint64 wall, gpointer data)
 {
   g_autofree Shown *shown = data;
   g_autofree char *camera = shown->camera;
 
-  add_frame (shown->event, frame);
-  add_frame (shown->answer, frame);
+  add_frame (shown->event, wall);
+  add_frame (shown->answer, wall);
   event_post_object (camera, "command", shown->event);
   shown->done (shown->from, shown->answer);
 }
@@ -494,8 +494,8 @@ run (const Command *command, const Call *call)
       return NULL;
     g_free (shown->camera);
     g_free (shown);
-    add_frame (event, NULL);
-    add_frame (answer, NULL);
+    add_frame (event, 0);
+    add_frame (answer, 0);
   }
   event_post_object (camera, "command", event);
   return answer;

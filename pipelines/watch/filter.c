@@ -12,7 +12,8 @@
 #include <stdatomic.h>
 
 #define WITHIN 1000    /* ms for the next frame to come */
-#define MAX_WAITING 32 /* that wait for one, of all cameras */
+#define MAX_WAITING 32 /* that wait for one, of a filter */
+#define WAITS "cf-watch-waits"
 
 /* In system memory or any other. */
 static gboolean
@@ -144,11 +145,19 @@ typedef struct {
   GstPad *pad;
   gulong probe;
   guint timer;
-  FilterFrame frame;
-  _Atomic int entered; /* `frame` is there */
+  _Atomic gint64 wall; /* of the first frame; 0: none has come */
 } Wait;
 
-static GQueue waits; /* of Wait */
+/* Returns the list of those that wait for a frame at the pad, the oldest first. */
+static GQueue *
+waits_at (GstPad *pad)
+{
+  GQueue *waits = g_object_get_data (G_OBJECT (pad), WAITS);
+
+  if (!waits)
+    g_object_set_data_full (G_OBJECT (pad), WAITS, waits = g_queue_new (), (GDestroyNotify) g_queue_free);
+  return waits;
+}
 
 static void
 wait_unref (gpointer data)
@@ -169,10 +178,10 @@ finish (Wait *wait)
 
   if (!next)
     return;
-  g_queue_remove (&waits, wait);
+  g_queue_remove (waits_at (wait->pad), wait);
   g_clear_handle_id (&wait->timer, g_source_remove);
   gst_pad_remove_probe (wait->pad, wait->probe);
-  next (atomic_load (&wait->entered) ? &wait->frame : NULL, wait->data);
+  next (atomic_load (&wait->wall), wait->data);
   wait_unref (wait);
 }
 
@@ -203,13 +212,11 @@ on_input (GstPad *pad, GstPadProbeInfo *info, gpointer data)
   GstClockTime running;
   Wait *wait = data;
 
-  if (atomic_load (&wait->entered) || !event)
+  if (atomic_load (&wait->wall) || !event)
     return GST_PAD_PROBE_OK;
   gst_event_parse_segment (event, &segment);
   running = gst_segment_to_running_time (segment, GST_FORMAT_TIME, GST_BUFFER_PTS (GST_PAD_PROBE_INFO_BUFFER (info)));
-  wait->frame.running = running;
-  wait->frame.wall = wall_time (GST_CLOCK_TIME_IS_VALID (running) ? age_of (wait->pipeline, running) : 0);
-  atomic_store (&wait->entered, 1);
+  atomic_store (&wait->wall, wall_time (GST_CLOCK_TIME_IS_VALID (running) ? age_of (wait->pipeline, running) : 0));
   g_atomic_ref_count_inc (&wait->count);
   in_main (on_entered, wait);
   return GST_PAD_PROBE_OK;
@@ -219,9 +226,8 @@ void
 filter_next (GstElement *filter, FilterNext next, gpointer data)
 {
   Wait *wait = g_new0 (Wait, 1);
+  GQueue *waits;
 
-  if (waits.length >= MAX_WAITING)
-    finish (waits.head->data);
   g_atomic_ref_count_init (&wait->count);
   g_atomic_ref_count_inc (&wait->count);
   wait->next = next;
@@ -229,7 +235,10 @@ filter_next (GstElement *filter, FilterNext next, gpointer data)
   wait->pipeline = GST_ELEMENT (gst_object_get_parent (GST_OBJECT (filter)));
   wait->pad = gst_element_get_static_pad (filter, "sink");
   wait->timer = g_timeout_add (WITHIN, on_late, wait);
-  g_queue_push_tail (&waits, wait);
+  waits = waits_at (wait->pad);
+  if (waits->length >= MAX_WAITING)
+    finish (waits->head->data);
+  g_queue_push_tail (waits, wait);
   wait->probe = gst_pad_add_probe (wait->pad, GST_PAD_PROBE_TYPE_BUFFER, on_input, wait, wait_unref);
 }
 
@@ -238,9 +247,6 @@ filter_stop (GstElement *filter)
 {
   g_autoptr (GstPad) pad = gst_element_get_static_pad (filter, "sink");
 
-  for (GList *l = waits.head, *later; l; l = later) {
-    later = l->next;
-    if (((Wait *) l->data)->pad == pad)
-      finish (l->data);
-  }
+  for (Wait *wait; (wait = g_queue_peek_head (waits_at (pad)));)
+    finish (wait);
 }

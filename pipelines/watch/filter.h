@@ -17,17 +17,12 @@ gboolean filter_reports_motion (GstElement *filter);
   "nothing in the filter reports motion, as \"cudamedian temporal-method=running motion-meta=true\" and motioncells " \
   "do: only the command trigger begins a recording"
 
-/* What a frame is known by when it enters the filter of a pipeline. */
-typedef struct {
-  GstClockTime running; /* the PTS of its packet, unless the filter changes times; later than that of the one before */
-  gint64 wall;          /* its time of day, as recordings have it, µs since 1970 */
-} FilterFrame;
-
-/* Takes the frame. NULL: none has come. */
-typedef void (*FilterNext) (const FilterFrame *frame, gpointer data);
+/* Takes the frame's time of day, as recordings have it, µs since 1970. 0: none has come. */
+typedef void (*FilterNext) (gint64 wall, gpointer data);
 
 /* Waits for the next frame that enters the filter, a second at most. It and all later ones have what was set before the
- * call; some before it may have it, too. `next` is called later, once, in the order of the calls. Main thread. */
+ * call; some before it may have it, too. `next` is called later, once, in the order of the calls. Where 32 wait for a
+ * frame of this filter, the first of them waits no longer. Main thread. */
 void filter_next (GstElement *filter, FilterNext next, gpointer data);
 /* The filter is being stopped: tells those that wait now. */
 void filter_stop (GstElement *filter);

@@ -21,7 +21,8 @@ except ImportError:
     jinja2 = None
 
 from broker import Broker, Subscriber
-from harness import SECONDS, Skip, Watch, expect, free_port, main, need
+from harness import SECONDS, Skip, Watch, Web, expect, free_port, main, need
+from hidden import jpeg
 from live import memory
 from page import SMALL
 
@@ -70,8 +71,8 @@ class Reader(Subscriber):
             expect(time.monotonic() < deadline, kept)
         return kept
 
-    def publish(self, topic, text='', *more, data=None):
-        words = ['-s'] if data is not None else ['-m', text] if text else ['-n']
+    def publish(self, topic, text='', *more, data=None, lines=False):
+        words = ['-l' if lines else '-s'] if data is not None else ['-m', text] if text else ['-n']
         subprocess.run(['mosquitto_pub', '-h', '127.0.0.1', '-p', str(self.port), '-q', '1', '-t', topic, *words,
                         *more], input=data, check=True, timeout=SECONDS)
 
@@ -253,6 +254,34 @@ def off(folder):
         expect([e['command'] for e in house.events if e['type'] == 'command'] == ['restart'], house.text)
         expect(house.reader.retained() == {'house/available': 'online'}, house.reader.retained())
         house.end()
+
+
+def waiting(folder):
+    """More commands than may wait for the next frame of a camera that stands still: the first of them waits no longer,
+    but that of another camera does."""
+    picture, over = jpeg((64, 48), 'I420', (0, 0, 0, 0)), threading.Event()
+    part = b'--b\r\nContent-Type: image/jpeg\r\nContent-Length: %d\r\n\r\n%s\r\n' % (len(picture), picture)
+
+    def answer(request):
+        request.wfile.write(b'HTTP/1.0 200 OK\r\nContent-Type: multipart/x-mixed-replace;boundary=b\r\n\r\n' +
+                            part * 3)
+        over.wait()
+
+    with Web(answer) as web, \
+            House({name: {'source': web.address, 'filter': BLUR, 'timeout': 60} for name in ('door', 'hall')},
+                  folder) as house:
+        house.until('all frames', lambda s: all(camera['frames'] == 3 for camera in s['cameras'].values()))
+        deadline, waited = time.monotonic() + SECONDS, False
+        while not waited:  # they wait for a second only
+            expect(time.monotonic() < deadline, house.text)
+            before = last = {'seq': len(house.events)}
+            house.reader.publish('house/door/blur/sigma/set', '2')
+            house.reader.publish('house/hall/blur/sigma/set', data=b'2\n' * 33, lines=True)
+            for number in range(33):
+                last = house.wait('command', 'hall', last)
+                waited |= number == 0 and house.wait('command', 'door', before)['seq'] > last['seq']
+        house.end()
+        over.set()
 
 
 def flood(folder):
@@ -443,4 +472,4 @@ def old_broker(folder):
 
 
 if __name__ == '__main__':
-    sys.exit(main(control, refusals, again, odd_names, off, flood, discovery, sensors, old_broker))
+    sys.exit(main(control, refusals, again, odd_names, off, waiting, flood, discovery, sensors, old_broker))
