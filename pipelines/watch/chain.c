@@ -29,7 +29,7 @@ typedef struct {
 const char *
 chain_text (JsonObject *object, const char *member)
 {
-  JsonNode *node = json_object_get_member (object, member);
+  JsonNode *node = object ? json_object_get_member (object, member) : NULL;
 
   return node && json_node_get_value_type (node) == G_TYPE_STRING ? json_node_get_string (node) : NULL;
 }
@@ -37,9 +37,17 @@ chain_text (JsonObject *object, const char *member)
 gint64
 chain_number (JsonObject *object, const char *member)
 {
-  JsonNode *node = json_object_get_member (object, member);
+  JsonNode *node = object ? json_object_get_member (object, member) : NULL;
 
   return node && json_node_get_value_type (node) == G_TYPE_INT64 ? json_node_get_int (node) : -1;
+}
+
+JsonObject *
+chain_object (JsonArray *array, guint i)
+{
+  JsonNode *node = json_array_get_element (array, i);
+
+  return JSON_NODE_HOLDS_OBJECT (node) ? json_node_get_object (node) : NULL;
 }
 
 static void
@@ -75,10 +83,9 @@ chain_state_free (ChainState *state)
 }
 
 static gboolean
-parse_gap (JsonNode *node, ChainState *state)
+parse_gap (JsonObject *object, ChainState *state)
 {
-  JsonObject *object = JSON_NODE_HOLDS_OBJECT (node) ? json_node_get_object (node) : NULL;
-  const gint64 from = object ? chain_number (object, "from") : 0, to = object ? chain_number (object, "to") : 0;
+  const gint64 from = chain_number (object, "from"), to = chain_number (object, "to");
   ChainGap gap = { .from = (guint64) from, .to = (guint64) to };
 
   if (from < 1 || to < from || !chain_text (object, "last"))
@@ -106,7 +113,7 @@ state_of (JsonObject *top)
   state->last = g_strdup (chain_text (top, "last"));
   state->file = g_strdup (chain_text (top, "file"));
   for (guint i = 0; ok && i < json_array_get_length (json_node_get_array (pruned)); i++)
-    ok = parse_gap (json_array_get_element (json_node_get_array (pruned), i), state);
+    ok = parse_gap (chain_object (json_node_get_array (pruned), i), state);
   if (ok)
     return state;
   chain_state_free (state);

@@ -41,9 +41,11 @@ ChainState *chain_parse (const char *text);
 void chain_state_free (ChainState *state);
 /* Returns how many bytes of CAMERA.chain are signed, and their signature; 0: there is no signature. */
 gsize chain_signature (const char *text, gsize length, guchar signature[SIGNATURE_BYTES]);
-/* Returns a member, or NULL and -1: it is not there, or of another type. */
+/* Returns a member, or NULL and -1: there is none, or no object, or it is of another type. */
 const char *chain_text (JsonObject *object, const char *member);
 gint64 chain_number (JsonObject *object, const char *member);
+/* Returns an element of the array, or NULL: it is no object. */
+JsonObject *chain_object (JsonArray *array, guint i);
 
 typedef struct {
   const char *camera;

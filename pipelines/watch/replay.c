@@ -63,9 +63,8 @@ array_of (JsonObject *object, const char *member)
 static gboolean
 add_state (Replay *replay, guint i)
 {
-  JsonNode *node = json_array_get_element (replay->changes, i);
-  JsonObject *change = JSON_NODE_HOLDS_OBJECT (node) ? json_node_get_object (node) : NULL;
-  const char *text = change ? chain_text (change, "time") : NULL, *set = change ? chain_text (change, "set") : NULL;
+  JsonObject *change = chain_object (replay->changes, i);
+  const char *text = chain_text (change, "time"), *set = chain_text (change, "set");
   g_autoptr (GDateTime) time = text ? g_date_time_new_from_iso8601 (text, NULL) : NULL;
   State state = g_array_index (replay->states, State, replay->states->len - 1);
 

@@ -5,6 +5,7 @@
  * gst_pad_push () returns, or is in the filter's history. */
 #include "rerun.h"
 
+#include "chain.h"
 #include "hashes.h"
 
 #include <string.h>
@@ -99,22 +100,6 @@ text_of (JsonNode *node)
   }
 }
 
-static const char *
-member (JsonObject *object, const char *name)
-{
-  JsonNode *node = object ? json_object_get_member (object, name) : NULL;
-
-  return node && json_node_get_value_type (node) == G_TYPE_STRING ? json_node_get_string (node) : NULL;
-}
-
-static JsonObject *
-object_at (JsonArray *array, guint i)
-{
-  JsonNode *node = json_array_get_element (array, i);
-
-  return JSON_NODE_HOLDS_OBJECT (node) ? json_node_get_object (node) : NULL;
-}
-
 /* Sets all values of an element. One may change others, as a kernel does with the preset, so they are set once more. */
 static gboolean
 set_values (GstElement *element, JsonObject *description, GString *wrong)
@@ -148,9 +133,9 @@ find_element (JsonArray *elements, const char *name)
   if (g_ascii_isdigit (name[0]) && !*end)
     return place < json_array_get_length (elements) ? (int) place : -1;
   for (guint i = 0; i < json_array_get_length (elements); i++) {
-    if (!g_strcmp0 (member (object_at (elements, i), "name"), name))
+    if (!g_strcmp0 (chain_text (chain_object (elements, i), "name"), name))
       return (int) i;
-    if (kind < 0 && !g_strcmp0 (member (object_at (elements, i), "kind"), name))
+    if (kind < 0 && !g_strcmp0 (chain_text (chain_object (elements, i), "kind"), name))
       kind = (int) i;
   }
   return kind;
@@ -159,7 +144,7 @@ find_element (JsonArray *elements, const char *name)
 static gboolean
 change (Rerun *rerun, JsonArray *elements, JsonObject *one, GString *wrong)
 {
-  const char *target = member (one, "set"), *value = member (one, "value"),
+  const char *target = chain_text (one, "set"), *value = chain_text (one, "value"),
              *dot = target ? strrchr (target, '.') : NULL;
   g_autofree char *name = dot ? g_strndup (target, (gsize) (dot - target)) : NULL;
   const int place = name ? find_element (elements, name) : -1;
@@ -212,7 +197,7 @@ add_element (Rerun *rerun, JsonObject *description, GString *wrong)
 {
   static const char *const ours[] = { "cudaconvolve", "cudadenoise", "cudairfilter", "cudamedian", "cudasegment",
     NULL };
-  const char *kind = member (description, "kind");
+  const char *kind = chain_text (description, "kind");
   GstElement *element, *last = rerun->elements ? g_list_last (rerun->elements)->data : NULL;
 
   if (!kind || !g_strv_contains (ours, kind))
@@ -270,9 +255,9 @@ rerun_new (JsonArray *elements, JsonArray *changes, guint first, guint last, GSt
   if (n == 0 || n > MAX_ELEMENTS)
     g_string_append (wrong, n ? "its filter has too many elements" : "it has no filter");
   for (guint i = 0; i < n && !wrong->len; i++)
-    add_element (rerun, object_at (elements, i), wrong);
+    add_element (rerun, chain_object (elements, i), wrong);
   for (guint i = first; i < last && !wrong->len; i++)
-    change (rerun, elements, object_at (changes, i), wrong);
+    change (rerun, elements, chain_object (changes, i), wrong);
   if (!wrong->len && start (rerun, wrong))
     return rerun;
   rerun_free (rerun);
