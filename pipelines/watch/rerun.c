@@ -52,8 +52,6 @@ find_property (GstElement *element, const char *name, GString *wrong)
   if (!spec || (spec->flags & G_PARAM_READWRITE) != G_PARAM_READWRITE ||
       g_type_is_a (spec->owner_type, GST_TYPE_OBJECT) == FALSE)
     g_string_append_printf (wrong, "%s has no property \"%s\"", kind, name);
-  else if (!strcmp (name, "roi-meta"))
-    g_string_append_printf (wrong, "a detector has told %s what to filter (roi-meta)", kind);
   else if (spec->value_type == G_TYPE_STRING && !g_strv_contains (texts, name))
     g_string_append_printf (wrong, "%s has read a file (%s), which is not in the record", kind, name);
   return wrong->len ? NULL : spec;
@@ -63,6 +61,7 @@ find_property (GstElement *element, const char *name, GString *wrong)
 static gboolean
 set (GstElement *element, const char *name, const char *text, GString *wrong)
 {
+  const char *kind = GST_OBJECT_NAME (gst_element_get_factory (element));
   g_auto (GValue) value = G_VALUE_INIT;
   GParamSpec *spec = find_property (element, name, wrong);
 
@@ -73,10 +72,12 @@ set (GstElement *element, const char *name, const char *text, GString *wrong)
     g_value_set_string (&value, text);
   else if (!gst_value_deserialize (&value, text) || g_param_value_validate (spec, &value))
     g_string_append_printf (wrong, "\"%s\" is no value of %s", text, name);
+  else if (!strcmp (name, "roi-meta") && g_value_get_boolean (&value))
+    g_string_append_printf (wrong, "a detector has told %s what to filter (roi-meta)", kind);
   if (!wrong->len && !has_value (element, spec, &value))
     g_object_set_property (G_OBJECT (element), spec->name, &value);
   if (!wrong->len && !has_value (element, spec, &value))
-    g_string_append_printf (wrong, "%s refuses %s=%s", GST_OBJECT_NAME (gst_element_get_factory (element)), name, text);
+    g_string_append_printf (wrong, "%s refuses %s=%s", kind, name, text);
   return !wrong->len;
 }
 

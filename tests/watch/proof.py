@@ -725,6 +725,13 @@ def draw(path, pattern, form, count=50):
                     'filesink', f'location={path}'], check=True, timeout=SECONDS)
 
 
+def frames_of(path):
+    """Returns the head of a file of draw () and y4menc, and a list of its frames, each with its own head."""
+    with open(path, 'rb') as file:
+        head, *frames = re.split(b'(?=FRAME\n)', file.read())
+    return head, frames
+
+
 def recorded(folder, name, source, line, *commands):
     """Records a file with the hashes of its frames, by a camera of this name. Returns the piece's path."""
     with Watch({'cameras': {name: {'source': source, 'filter': line, 'record': {
@@ -754,22 +761,35 @@ def original(folder):
         expect(f'{count} of {count} are what the filter makes' in said, said)
     expect('makes its first frame of none' in verify('--key', public, '--original', noise, path, code=1), 'another')
     expect('needs --key' in verify('--original', source, path, code=2), 'unsigned')
-    with open(source, 'rb') as file:
-        content = bytearray(file.read())
-    content[-10 * (64 * 48 * 3 // 2 + 6) + 64 * 48 - 10] ^= 1
-    with open(other, 'wb') as file:
-        file.write(content)
-    said = verify('--key', public, '--original', other, path, code=1)
-    expect(f'frame 41 of {count}' in said and 'the 40 before are' in said, said)
+    (head, frames), (_, snow) = frames_of(source), frames_of(noise)
+    bit = frames[40][:64 * 48 - 10] + bytes([frames[40][64 * 48 - 10] ^ 1]) + frames[40][64 * 48 - 9:]
+    for found, code, *what in ((frames[:40] + [bit] + frames[41:], 1, f'frame 41 of {count}', 'the 40 before are'),
+                               (frames[:40] + frames[41:], 1, f'frame 41 of {count}', 'the 40 before are'),
+                               (frames[:40] + frames[41:39:-1] + frames[42:], 1, f'frame 42 of {count}'),
+                               (frames[:40] + snow[:1] + frames[40:], 0, '(1 of its frames in between are left out)')):
+        with open(other, 'wb') as file:
+            file.write(head + b''.join(found))
+        said = verify('--key', public, '--original', other, path, code=code)
+        expect(all(one in said for one in what), (what, said))
     with open(path + '.hashes', encoding='utf-8') as file:
         lines = file.readlines()
-    with open(path + '.hashes', 'w', encoding='utf-8') as file:
-        file.writelines(lines[:-1])
-    verify('--key', public, '--original', source, path, code=1)
+    right, order = (hashlib.sha256(''.join(some).encode()).hexdigest()
+                    for some in (lines, lines[:41] + lines[42:40:-1] + lines[43:]))
+    for some, new, what in ((lines[:-1], right, 'are not as they were recorded'),
+                            (lines[:41] + lines[42:40:-1] + lines[43:], order, f'frame 42 of {count}')):
+        with open(path + '.hashes', 'w', encoding='utf-8') as file:
+            file.writelines(some)
+        sign_again(path, private, (right, new))
+        said = verify('--key', public, '--original', source, path, code=1)
+        expect(what in said, said)
+    sign_again(path, private, (order, right))
     with open(path + '.hashes', 'w', encoding='utf-8') as file:
         file.writelines(lines)
+    sign_again(path, private, ('"preset" :', '"roi-meta" : false, "preset" :'))
+    expect('are what the filter makes' in verify('--key', public, '--original', source, path), 'no detector')
     for old, new, what in (('0,0,0.5,0.5', '0,0,0.4,0.4', 'makes its first frame of none'),
-                           ('"preset" :', '"mask" : "/dev/zero", "preset" :', 'has read a file (mask)'),
+                           ('"roi-meta" : false', '"roi-meta" : true', 'a detector has told cudaconvolve what to filter'),
+                           ('"roi-meta" : true', '"mask" : "/dev/zero"', 'has read a file (mask)'),
                            ('"mask" : "/dev/zero"', '"kernel-file" : "/dev/zero"', 'has read a file (kernel-file)'),
                            ('"kernel-file" : "/dev/zero"', '"sigma" : 1e308', 'sigma'),
                            ('"sigma" : 1e308', '"sigma" : []', 'sigma'),
