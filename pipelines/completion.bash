@@ -32,8 +32,8 @@ _cf_values () { # PROGRAM OPTION
     cf-identify:-b | cf-identify:--blur) echo "gauss: motion:" ;;
     cf-identify:-s | cf-identify:--symmetry) echo "none point diagonal mirror full" ;;
     cf-regions:-f | cf-regions:--filter) echo "cudasegment" ;;
-    cf-demo:-i | cf-demo:--input | cf-verify:-k | cf-verify:--key | cf-verify:-o | cf-verify:--original | cf-watch:--try) echo @files ;;
-    *:-o | *:--output | cf-bench:-j | cf-bench:--json) echo @files ;;
+    *:-o | *:--output | cf-bench:-j | cf-bench:--json | cf-demo:-i | cf-demo:--input | cf-verify:-k | cf-verify:--key | \
+      cf-verify:--original | cf-watch:--try) echo @files ;;
   esac
 }
 

@@ -124,7 +124,7 @@ def list_files(tree):
 
 
 def read_sources(tree):
-    kinds = (*C_KINDS, '.py', '.sh', '.build', '.txt', '.options', '')
+    kinds = (*C_KINDS, '.py', '.sh', '.bash', '.build', '.txt', '.options', '')
     paths = [path for path in list_files(tree) if os.path.splitext(path)[1] in kinds and path != 'COPYING']
     sources = [Source(tree, path) for path in paths if not os.path.basename(path).startswith('.')]
     return [source for source in sources if source.wanted()]

@@ -788,7 +788,7 @@ def original(folder):
     sign_again(path, private, ('"preset" :', '"roi-meta" : false, "preset" :'))
     expect('are what the filter makes' in verify('--key', public, '--original', source, path), 'no detector')
     for old, new, what in (('0,0,0.5,0.5', '0,0,0.4,0.4', 'makes its first frame of none'),
-                           ('"roi-meta" : false', '"roi-meta" : true', 'a detector has told cudaconvolve what to filter'),
+                           ('"roi-meta" : false', '"roi-meta" : true', 'a detector has told cudaconvolve'),
                            ('"roi-meta" : true', '"mask" : "/dev/zero"', 'has read a file (mask)'),
                            ('"mask" : "/dev/zero"', '"kernel-file" : "/dev/zero"', 'has read a file (kernel-file)'),
                            ('"kernel-file" : "/dev/zero"', '"sigma" : 1e308', 'sigma'),
