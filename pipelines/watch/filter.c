@@ -15,7 +15,7 @@
 #define MAX_WAITING 32 /* that wait for one, of a filter */
 #define WAITS "cf-watch-waits"
 
-/* In system memory or any other. */
+/* Returns whether the caps may be raw video, in system memory or any other. */
 static gboolean
 may_be_raw_video (GstCaps *caps)
 {
@@ -24,7 +24,7 @@ may_be_raw_video (GstCaps *caps)
   return gst_caps_can_intersect (caps, video);
 }
 
-/* Returns the caps of the element's pads of this direction if none of them can have raw video; NULL where one can, or
+/* Returns what the element's pads of this direction have instead of raw video. NULL: one of them can have raw video, or
  * there are no such pads. */
 static GstCaps *
 other_caps (GstElement *element, GstPadDirection direction)
@@ -40,8 +40,8 @@ other_caps (GstElement *element, GstPadDirection direction)
   return caps;
 }
 
-/* Returns whether this end of the bin can have raw video. If not, adds a sentence with the nearest element that is for
- * something else. */
+/* Returns whether this end of the bin can have raw video. If not, adds a sentence that names the nearest element
+ * without. */
 static gboolean
 check_end (GstElement *bin, gboolean input, const char *option, const char *line, GString *wrong)
 {
@@ -62,7 +62,7 @@ check_end (GstElement *bin, gboolean input, const char *option, const char *line
     culprit = l->data;
     gst_caps_take (&caps, other);
   }
-  if (!culprit) /* it can have raw video, but its settings or its neighbours leave other caps only */
+  if (!culprit) /* each could have raw video, but their settings forbid it */
     culprit = elements->data;
   g_string_append_printf (wrong, "%s'%s': %s %s %s, not raw video", option, line, element_kind (culprit),
       input ? "takes" : "makes",
@@ -71,7 +71,7 @@ check_end (GstElement *bin, gboolean input, const char *option, const char *line
 }
 
 /* Returns whether the element has pads of this direction, and none of them is linked. Some elements have more than they
- * need, such as textoverlay. */
+ * need: textoverlay, for example. */
 static gboolean
 is_loose (GstElement *element, GstPadDirection direction)
 {
@@ -136,7 +136,7 @@ filter_reports_motion (GstElement *filter)
 
 /* ---- the next frame ------------------------------------------------------ */
 
-/* The main thread, the probe and a call that is under way have a reference each. */
+/* The main thread, the probe and a call of on_entered () that is under way have a reference each. */
 typedef struct {
   gatomicrefcount count;
   FilterNext next; /* NULL: it was called */

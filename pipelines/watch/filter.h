@@ -12,7 +12,7 @@
 GstElement *filter_new (const char *option, const char *line, GString *wrong);
 /* Returns whether an element of the line reports what moves, as its properties are now. */
 gboolean filter_reports_motion (GstElement *filter);
-/* What follows from there being none. */
+/* What users read where none does. */
 #define FILTER_NO_MOTION \
   "nothing in the filter reports motion, as \"cudamedian temporal-method=running motion-meta=true\" and motioncells " \
   "do: only the command trigger begins a recording"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * hashes.c: the SHA-256 of each frame as it leaves the filter. An encoder tells frames by their times alone, so the
- * hashes wait for the packets of those times. From there on a packet carries its own. */
+ * hashes.c: the SHA-256 of each frame as it leaves the filter. An encoder keeps a frame's time and nothing
+ * else, so each hash waits for the packet of that time, which carries it from there on. */
 #include "hashes.h"
 
 #include "sign.h"
@@ -105,7 +105,7 @@ hashes_free (Hashes *hashes)
   g_free (hashes);
 }
 
-/* Returns the frames' running time, NONE: they have none. */
+/* Returns the frame's running time; NONE: it has none. */
 static GstClockTime
 running_time (GstPad *pad, GstBuffer *frame)
 {
@@ -118,7 +118,7 @@ running_time (GstPad *pad, GstBuffer *frame)
   return gst_segment_to_running_time (segment, GST_FORMAT_TIME, GST_BUFFER_PTS (frame));
 }
 
-/* Returns the caps as text, but for where the frames lie: in another memory they have the same samples. */
+/* Returns the caps as text, without the kind of memory: the samples are the same in each. */
 static char *
 caps_text (GstPad *pad)
 {

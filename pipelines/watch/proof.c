@@ -3,8 +3,8 @@
  *
  * proof.c: what can be said of a camera's hiding afterwards.
  *
- * The elements count, cf-watch only asks: before a value changes, every few seconds, and when a piece is finished. What
- * a piece says is never too good: it has all that was counted from a few seconds before its first frame to its end. */
+ * The elements count, cf-watch only asks: before a value changes, every few seconds, and when a piece is finished. The
+ * count of a piece is never too small: it begins a few seconds before the first frame. */
 #include "proof.h"
 
 #include "chain.h"
@@ -21,11 +21,11 @@
 #define LINE "filter"  /* what a change of the filter line sets; others name an element's property, or "enabled" */
 #define NOTE_BYTES 200 /* of a change, beside its value */
 #define MAX_CHANGES (1 << 20)             /* bytes in one record, about */
-#define MAX_OPEN 16                       /* pieces; what a failed recording leaves is forgotten then */
+#define MAX_OPEN 16                       /* pieces; failed recordings have left the older ones */
 #define MAX_JOBS 256                      /* records that wait for the disk */
-#define ENDS_WITHIN (10 * G_USEC_PER_SEC) /* a disk that hangs holds the camera's end up for so long */
+#define ENDS_WITHIN (10 * G_USEC_PER_SEC) /* how long a disk that hangs delays the camera's end */
 
-/* A pipeline, whose frames all count while nothing in it hides, nor has, if an earlier one of the camera did. */
+/* A pipeline. All its frames count if nothing in it hides, or did, but something in an earlier one of the camera. */
 typedef struct {
   Pipeline *pipeline;
   guint64 frames; /* when it was asked last */
@@ -35,9 +35,9 @@ typedef struct {
 typedef struct {
   const Pipeline *pipeline;
   GstElement *element;
-  gboolean counts;        /* it is to hide, or was: what it leaves as it was is unmasked */
+  gboolean counts;        /* it is set to hide, or was: a frame that it lets pass is unmasked */
   gboolean hides;         /* it did when it was asked last */
-  guint64 frames, passed; /* of its `stats`, the same */
+  guint64 frames, passed; /* of its `stats`, when it was asked last */
   guint64 under_way;      /* frames that may still have the values from before it hid */
 } Hiding;
 
@@ -80,7 +80,7 @@ struct Proof {
   GArray *filters;    /* of Filter */
   GPtrArray *hiding;  /* of Hiding */
   gboolean any;       /* something hides, or did */
-  gboolean recorded;  /* or else nothing is remembered for pieces */
+  gboolean recorded;  /* FALSE: nothing is remembered for pieces */
   CameraSettings *of; /* which the newest pipeline was made of; NULL: none yet */
   guint64 unmasked;
   GArray *counts; /* of Count, where it has changed */
@@ -157,7 +157,7 @@ ask (Hiding *hiding)
   return left;
 }
 
-/* Returns how many frames have left the pipeline since it was asked last, if it has no element that is to hide, or
+/* Returns how many frames have left the pipeline since it was asked last; 0 if an element of it is set to hide, or
  * was. */
 static guint64
 ask_filter (Proof *proof, Filter *filter)
@@ -198,7 +198,7 @@ proof_count (Proof *proof, guint64 *unmasked)
   return proof->any;
 }
 
-/* Returns what was counted at this time at most. */
+/* Returns how many frames were counted up to this time. */
 static guint64
 count_at (Proof *proof, gint64 time)
 {
@@ -375,7 +375,7 @@ open_free (gpointer data)
   g_free (open);
 }
 
-/* Removes the changes of an earlier pipeline, but not what has led to this one. */
+/* Removes the changes of an earlier pipeline, but for those of the line, which have led to this one. */
 static void
 keep_lines (JsonArray *changes)
 {
@@ -387,8 +387,8 @@ keep_lines (JsonArray *changes)
   }
 }
 
-/* Finds the values with which the piece's first frames were filtered. No piece has frames of two pipelines: what a
- * later one sends before a slow disk begins the piece does not belong to it. */
+/* Finds the values with which the piece's first frames were filtered. All of them are of one pipeline: a later one
+ * may be there before a slow disk begins the piece, and its values do not count. */
 static Open *
 open_new (Proof *proof, const SessionPiece *piece)
 {

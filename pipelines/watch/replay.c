@@ -3,10 +3,9 @@
  *
  * replay.c: compares a piece's frames with what its filter makes of the original.
  *
- * The piece's frames have to be found among those that the filter makes, in their order; the original may have more.
- * From which frame on a change counts, the record says by ten seconds only. So each setting that may have been in
- * force is tried, and they have to follow each other as in the record. That needs a filter for which each frame stands
- * alone. */
+ * The filter has to make all frames of the piece, in their order; the original may have more. The record tells only
+ * within ten seconds from which frame on a change counts. So each setting that may have been in force is tried; they
+ * have to follow each other as in the record. That needs a filter that makes each frame of one frame alone. */
 #include "replay.h"
 
 #include "chain.h"
@@ -59,7 +58,7 @@ array_of (JsonObject *object, const char *member)
   return node && JSON_NODE_HOLDS_ARRAY (node) ? json_node_get_array (node) : NULL;
 }
 
-/* Adds what a change leads to. Another filter line is that of another piece. */
+/* Adds the state behind a change. Another filter line adds none: it begins another piece. */
 static gboolean
 add_state (Replay *replay, guint i)
 {
@@ -146,7 +145,7 @@ next (Replay *replay)
 
 /* ---- frames -------------------------------------------------------------- */
 
-/* May the frame that is looked for have been filtered so? */
+/* May the next frame of the piece have been filtered in this state? */
 static gboolean
 may_be (const Replay *replay, guint i)
 {
@@ -191,8 +190,8 @@ filter_of (Replay *replay, State *state)
   return replay->wrong->len ? NULL : state->filter;
 }
 
-/* Filters a frame of the original (NULL: there is none any more) with each setting that may have been in force, and
- * looks for the next frame of the piece. Returns FALSE with what is wrong. */
+/* Filters a frame of the original in each state that may have been in force, and looks for the next frame of the piece.
+ * `frame` is NULL when the original has ended. Returns FALSE with what is wrong. */
 static gboolean
 try (Replay *replay, GstBuffer *frame)
 {
@@ -224,7 +223,7 @@ try (Replay *replay, GstBuffer *frame)
 
 /* ---- the original -------------------------------------------------------- */
 
-/* What else decodes may open any address and any file. */
+/* Lets decodebin go on with pictures only: elements for other streams may open any address and any file. */
 static gboolean
 on_continue (GstElement *decoder, GstPad *pad, GstCaps *caps, gpointer data)
 {
@@ -241,7 +240,7 @@ on_continue (GstElement *decoder, GstPad *pad, GstCaps *caps, gpointer data)
   return FALSE;
 }
 
-/* Formats with the same samples in another order. */
+/* Is it one of the formats that have the same samples in another order? */
 static gboolean
 is_420 (const char *format)
 {

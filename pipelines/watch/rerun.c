@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * rerun.c: a filter made of what a record says of it. It has no threads: a frame that goes in has come out when
- * gst_pad_push () returns, or is in the filter's history. */
+ * rerun.c: a filter made from its record. It has no threads: when gst_pad_push () returns, the frame has come out, or
+ * is in the filter's history. */
 #include "rerun.h"
 
 #include "chain.h"
@@ -23,10 +23,10 @@ struct Rerun {
 
 /* ---- values -------------------------------------------------------------- */
 
-/* Where the filter runs, and how many frames at a time: the bytes are the same. */
+/* What changes no byte of a frame: where the filter runs, and how many frames at a time. */
 static const char *const neutral[] = { "backend", "cuda-device", "cuda-device-id", "frames-in-flight", "on-gpu-error",
   NULL };
-/* Texts that name no file. */
+/* Properties of text that name no file. */
 static const char *const texts[] = { "denominator", "kernel", "mask-polygons", "numerator", "roi", "roi-size",
   "roi-type", "seeds", "zones", NULL };
 
@@ -40,7 +40,7 @@ has_value (GstElement *element, GParamSpec *spec, const GValue *value)
   return g_param_values_cmp (spec, value, &now) == 0;
 }
 
-/* Returns the property, NULL: it does not count, or, with what is wrong, may not be set. */
+/* Returns the property. NULL: it changes no byte, or it may not be set, and `wrong` says why. */
 static GParamSpec *
 find_property (GstElement *element, const char *name, GString *wrong)
 {
@@ -101,7 +101,7 @@ text_of (JsonNode *node)
   }
 }
 
-/* Sets all values of an element. One may change others, as a kernel does with the preset, so they are set once more. */
+/* Sets all values of an element, several times, since one may change others: a kernel changes the preset. */
 static gboolean
 set_values (GstElement *element, JsonObject *description, GString *wrong)
 {
@@ -123,7 +123,7 @@ set_values (GstElement *element, JsonObject *description, GString *wrong)
 
 /* ---- changes ------------------------------------------------------------- */
 
-/* Returns the place of "ELEMENT" as `set` names it: a name, a kind (the first such) or a place. */
+/* Returns the place of the element that `set` names: by its name, its kind (the first one) or its place. -1: none. */
 static int
 find_element (JsonArray *elements, const char *name)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * rerun.h: a filter made of what a record says of it. No line is parsed, and nothing is made but this project's own
- * elements, with properties that name no files. */
+ * rerun.h: a filter made from its record. No line is parsed. Only this project's elements are made, and no property
+ * that names a file is set. */
 #ifndef PIPELINES_WATCH_RERUN_H
 #define PIPELINES_WATCH_RERUN_H
 
@@ -11,11 +11,11 @@
 
 typedef struct Rerun Rerun;
 
-/* Returns a filter with these elements, as properties_set_json () describes them, on which the changes `first` to
- * `last` - 1 were made one after the other; NULL with what is wrong. */
+/* Returns a filter of these elements, as properties_set_json () describes them, with the changes `first` to `last` - 1.
+ * NULL with what is wrong. */
 Rerun *rerun_new (JsonArray *elements, JsonArray *changes, guint first, guint last, GString *wrong);
 void rerun_free (Rerun *rerun);
-/* Does each frame depend on itself alone? */
+/* Is each frame that comes out made of one frame alone? */
 gboolean rerun_is_pure (Rerun *rerun);
 /* Filters a frame, NULL: the last one was there. What comes out is to be taken by rerun_take (). Returns FALSE with
  * what is wrong. */

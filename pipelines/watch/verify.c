@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * cf-verify: checks the pieces that cf-watch has recorded against their records. It believes nothing in a folder: with
- * a key, what is not signed is not even parsed. */
+ * cf-verify: checks the pieces that cf-watch has recorded against their records. It trusts nothing in a folder: with a
+ * key, it does not even parse what is not signed. */
 #include "../tools/line.h"
 #include "chain.h"
 #include "hashes.h"
@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What a camera's name has. */
+/* The characters of a camera's name. */
 #define NAME "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
 
 static const char summary[] =
@@ -30,10 +30,10 @@ typedef struct {
   GString *wrong; /* what is, separated by "; " */
   char *sum;      /* of the record; NULL: there is none that can be used */
   char *camera, *chain, *previous;
-  gboolean part;                   /* the record has not got its name */
+  gboolean part;                   /* the record is still FILE.json.part */
   gint64 number, frames, unmasked; /* unmasked -1: nothing there hides */
-  gboolean replayed;               /* its frames are what the filter makes of the original */
-  guint64 left_out;                /* frames of the original, then */
+  gboolean replayed;               /* the filter makes its frames of the original */
+  guint64 left_out;                /* frames of the original between the piece's */
 } Piece;
 
 typedef struct {
@@ -124,7 +124,7 @@ check_content (Piece *piece, JsonObject *record)
     add_fault (piece, "its record lacks what belongs into it");
 }
 
-/* Looks whether the list of hashes is the one of the record. */
+/* Compares the list of hashes with what the record says. */
 static void
 check_hashes (Piece *piece, JsonObject *record)
 {
@@ -176,7 +176,7 @@ piece_new (const Count *count, const char *folder, const char *name)
   piece->folder = g_strdup (folder);
   piece->wrong = g_string_new (NULL);
   text = chain_read (path, CHAIN_MAX, &length);
-  if (!text) { /* cf-watch was killed just then */
+  if (!text) { /* cf-watch was killed before the record got its name */
     text = chain_read (part, CHAIN_MAX, &length);
     piece->part = TRUE;
   }
@@ -264,8 +264,8 @@ read_chain (Count *count, const char *folder, const char *camera)
   return NULL;
 }
 
-/* Returns whether retention explains that records are missing behind one with the SHA-256 `before`. `after`: what the
- * next one names as its predecessor. */
+/* Returns whether retention has deleted the records `from` to `to`. `before`: the SHA-256 of the record before them;
+ * `after`: the one that the record behind them names. */
 static gboolean
 is_pruned (Count *count, const ChainState *state, guint64 from, guint64 to, const char *before, const char *after)
 {
@@ -310,7 +310,7 @@ check_link (Count *count, const ChainState *state, Piece *piece, const Piece *be
         piece->number - last - 1, last + 1, piece->number - 1);
 }
 
-/* Looks whether the last piece of the chain is the newest one; NULL: there is none. The fault is `place`'s. */
+/* Looks whether the last piece of the chain is the newest one; NULL: there is none. If not, `place` gets the fault. */
 static void
 check_end (Count *count, const ChainState *state, const Piece *last, Piece *place)
 {
