@@ -46,7 +46,7 @@ typedef struct {
 static struct {
   /* Written before the thread starts. */
   char *host, *prefix, *user, *ca;
-  char **subscriptions; /* NULL-terminated; NULL: none */
+  char **subscriptions; /* NULL-terminated; NULL: none; the thread's from then on */
   MqttTaker take;
   int port;
   gboolean tls, on;
@@ -388,6 +388,16 @@ wait_for (struct mosquitto *client, int ms)
     return; /* another call has read it */
 }
 
+/* The broker's acknowledgements come behind the messages that it has sent before. When the program ends these stop, so
+ * that an endless flood of commands does not take the time that there is for the last event. */
+static void
+unsubscribe (struct mosquitto *client)
+{
+  for (char **topic = mqtt.subscriptions; topic && *topic; topic++)
+    mosquitto_unsubscribe (client, NULL, *topic);
+  g_clear_pointer (&mqtt.subscriptions, g_strfreev);
+}
+
 /* Serves a connection until it breaks or the program ends. Returns libmosquitto's status. */
 static int
 serve (struct mosquitto *client)
@@ -403,6 +413,8 @@ serve (struct mosquitto *client)
       publish_available (client, "online");
       set_connected (TRUE, NULL);
     }
+    if (known && mqtt.ending)
+      unsubscribe (client);
     if (known)
       status = send_queued (client);
     else if (g_get_monotonic_time () > deadline)
@@ -444,7 +456,9 @@ connect_once (void)
   mqtt.accepted = mqtt.refused = FALSE;
   if (client && status == MOSQ_ERR_SUCCESS)
     status = serve (client);
-  if (client && status == MOSQ_ERR_SUCCESS && mqtt.accepted) { /* the program ends */
+  /* The program ends. If it does before all is acknowledged, libmosquitto may keep "offline" back. The connection then
+   * ends without a good-bye, and the broker publishes the will. */
+  if (client && status == MOSQ_ERR_SUCCESS && mqtt.accepted && g_queue_is_empty (&mqtt.sent)) {
     publish_available (client, "offline");
     mosquitto_disconnect (client);
   }

@@ -37,10 +37,10 @@ class Broker:
 
 
 class Subscriber:
-    def __init__(self, port, *more):
+    def __init__(self, port, *more, topic='#'):
         self.port = port
         self.process = subprocess.Popen(['stdbuf', '-oL', 'mosquitto_sub', '-p', str(port), '-h', '127.0.0.1', '-t',
-                                         '#', '-q', '1', '-v', '-d', *more], stdout=subprocess.PIPE,
+                                         topic, '-q', '1', '-v', '-d', *more], stdout=subprocess.PIPE,
                                         stderr=subprocess.STDOUT)
         atexit.register(self.process.kill)
         self.selector = selectors.DefaultSelector()

@@ -308,20 +308,25 @@ def flood(folder):
         expect(slowest < 2, f'{slowest:.1f} s')
         print(f'    {2 * count} commands: {took} MiB, the slowest answer {slowest:.2f} s')
         expect(not any(e['type'] in ('lost', 'broker-lost', 'events-lost') for e in house.events), house.text[-3000:])
-        # The end comes while the flood goes on.
-        over = threading.Event()
+        # The end comes while the flood goes on, and the broker gets the last event and that nobody is there any more.
+        listener, over = Subscriber(house.port, '-t', 'house/available', topic='house/stopped'), threading.Event()
 
         def send_on():
             while not over.is_set():
                 send('house/door/nothing/set', b'z\n')
         last = threading.Thread(target=send_on)
         last.start()
-        house.send('quit')
-        house.wait('stopped')
-        house.finish(0)
-        expect(last.is_alive(), 'the flood has ended')
-        over.set()
-        last.join()
+        try:
+            house.send('quit')
+            house.wait('stopped')
+            house.finish(0)
+            listener.until(lambda lines: any(line.startswith('house/stopped ') for line in lines) and
+                           'house/available offline' in lines)
+            expect(last.is_alive(), 'the flood has ended')
+        finally:
+            over.set()
+            last.join()
+            listener.end()
 
 
 # Home Assistant's schema of a device's document (homeassistant/components/mqtt/schemas.py and, of the entities, their
