@@ -39,7 +39,8 @@
 
 typedef struct {
   char *topic, *text;
-  gboolean retained; /* by the broker; else it is an event, or an answer */
+  gboolean retained; /* by the broker */
+  gboolean answer;   /* to a command: it is not acknowledged, so that events do not wait behind answers */
   int id;            /* of libmosquitto, while it is not acknowledged */
 } Item;
 
@@ -200,12 +201,12 @@ on_published (struct mosquitto *client, void *data, int id)
 {
   (void) client;
   (void) data;
-  mqtt.answered = TRUE;
   for (GList *l = mqtt.sent.head; l; l = l->next) {
     Item *item = l->data;
 
     if (item->id != id)
       continue;
+    mqtt.answered = TRUE;
     item_free (item);
     g_queue_delete_link (&mqtt.sent, l);
     return;
@@ -332,13 +333,14 @@ open_connection (struct mosquitto *client)
   return status;
 }
 
-/* Hands queued events to the client. Returns libmosquitto's status. */
+/* Hands queued messages to the client while it can send them. Returns libmosquitto's status. */
 static int
 send_queued (struct mosquitto *client)
 {
   int status = MOSQ_ERR_SUCCESS;
 
-  while (status == MOSQ_ERR_SUCCESS && g_queue_get_length (&mqtt.sent) < MAX_UNACKNOWLEDGED) {
+  while (status == MOSQ_ERR_SUCCESS && !mosquitto_want_write (client) &&
+      g_queue_get_length (&mqtt.sent) < MAX_UNACKNOWLEDGED) {
     Item *item;
 
     g_mutex_lock (&mqtt.lock);
@@ -346,6 +348,11 @@ send_queued (struct mosquitto *client)
     g_mutex_unlock (&mqtt.lock);
     if (!item)
       break;
+    if (item->answer) {
+      mosquitto_publish (client, NULL, item->topic, (int) strlen (item->text), item->text, 0, FALSE);
+      item_free (item);
+      continue;
+    }
     g_queue_push_tail (&mqtt.sent, item);
     status = mosquitto_publish (client, &item->id, item->topic, (int) strlen (item->text), item->text, 1,
         item->retained);
@@ -523,16 +530,16 @@ mqtt_start (const Config *config, char **subscriptions, MqttTaker take)
   g_thread_unref (g_thread_new ("mqtt", mqtt_thread, NULL));
 }
 
-/* Takes the topic. Call it with the lock held. */
-static void
-queue (char *topic, const char *text, gboolean retained)
+/* Takes the topic. Returns the message, for its members. Call it with the lock held. */
+static Item *
+queue (char *topic, const char *text)
 {
   Item *item = g_new0 (Item, 1);
 
   item->topic = topic;
   item->text = g_strdup (text);
-  item->retained = retained;
   g_queue_push_tail (&mqtt.queue, item);
+  return item;
 }
 
 void
@@ -543,7 +550,7 @@ mqtt_publish (const char *line, const char *camera, const char *type)
   g_mutex_lock (&mqtt.lock);
   queue (camera ? g_strdup_printf ("%s/%s/%s", mqtt.prefix, camera, type)
                 : g_strdup_printf ("%s/%s", mqtt.prefix, type),
-      line, FALSE);
+      line);
   if (g_queue_get_length (&mqtt.queue) > MAX_QUEUED) {
     item_free (g_queue_pop_head (&mqtt.queue)); /* the oldest */
     mqtt.lost++;
@@ -559,8 +566,12 @@ mqtt_send (const char *topic, const char *text, gboolean retained)
 
   g_mutex_lock (&mqtt.lock);
   room = mqtt.connected && g_queue_get_length (&mqtt.queue) < MAX_QUEUED / 10;
-  if (room)
-    queue (g_strdup (topic), text, retained);
+  if (room) {
+    Item *item = queue (g_strdup (topic), text);
+
+    item->retained = retained;
+    item->answer = !retained;
+  }
   g_mutex_unlock (&mqtt.lock);
   if (room)
     wake ();
