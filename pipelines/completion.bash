@@ -16,6 +16,7 @@ _cf_options () { # PROGRAM
     cf-identify)
       echo "--help --output --force --window --fragment --blur --chart --noise --symmetry --max-radius --version" ;;
     cf-regions) echo "--help --filter --interval --largest --frames --json --version" ;;
+    cf-search) echo "--help --config --json --state --version" ;;
     cf-verify) echo "--help --key --original --version" ;;
     cf-watch) echo "--help --check --hash-password --page-link --try --version" ;;
   esac
@@ -52,4 +53,4 @@ _cf_complete () {
   [ "$words" = @files ] || mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
 }
 
-complete -o default -F _cf_complete cf-bench cf-demo cf-diagnose cf-identify cf-regions cf-verify cf-watch
+complete -o default -F _cf_complete cf-bench cf-demo cf-diagnose cf-identify cf-regions cf-search cf-verify cf-watch

@@ -39,6 +39,7 @@ cf_whole_build_packages () {
   cf_build_packages
   pkg-config --exists gstreamer-video-1.0 2> /dev/null || echo libgstreamer-plugins-base1.0-dev
   pkg-config --exists gdk-pixbuf-2.0 2> /dev/null || echo libgdk-pixbuf-2.0-dev
+  pkg-config --exists sqlite3 2> /dev/null || echo libsqlite3-dev
 }
 
 # cf_video_headers DIR: makes the headers of gstreamer-video usable without installing their package, which depends on

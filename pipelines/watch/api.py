@@ -79,6 +79,10 @@ OPERATIONS = (
             added=NAMES, removed=NAMES, changed=NAMES, kept=NAMES, restart_needed=NAMES), RULES),
     ('get /ws', 'ws', 'A WebSocket: pictures, events and states as they come', None,
      {'responses': {'101': {'description': 'It is one'}, 'default': ref('responses', 'refused')}}),
+    ('get /search', 'search', 'When something moved in a part of the picture, and where that is in which file',
+     answer('It, in the order of the recordings, and, if there is more, what asks for that',
+            found=listed(ref('schemas', 'found')), next=TEXT, optional=['next']),
+     query('what', required=True, description='CAMERA: x,y x,y x,y, FROM, TO', schema=TEXT)),
     ('get /cameras', 'cameras', 'The names of all cameras', answer('They', cameras=NAMES)),
     ('get /cameras/{camera}', 'status_of', 'The state of the camera: status.schema.json', 'status'),
     ('put /cameras/{camera}', 'add', "A camera more, with these settings and the file's defaults", 'done',
@@ -143,12 +147,23 @@ ELEMENT = {
     'index': {'type': 'integer', 'minimum': 0}, 'kind': TEXT, 'name': TEXT,
     'properties': listed({'type': 'object', 'properties': PROPERTY, 'required': list(PROPERTY)}),
 }
+MOVED = {
+    'kind': {'enum': ['motion', 'zone', 'region']}, 'zone': {**TEXT, 'description': 'Its name; "": none'},
+    'region': {'type': 'integer', 'description': 'Its number; 0: none'}, 'begin': TEXT,
+    'end': {'type': ['string', 'null'], 'description': 'null: not yet'}, 'box': TEXT,
+}
+FOUND = {
+    'piece': TEXT, 'offset': {'type': 'number', 'minimum': 0, 'description': 'Seconds from the beginning of the file'},
+    'begin': TEXT, 'end': TEXT,
+    'events': listed({'type': 'object', 'properties': MOVED, 'required': list(MOVED)}),
+}
 SCHEMAS = {
     'done': {'type': 'object', 'properties': {'ok': {'const': True}}, 'required': ['ok']},
     'frame': {
         'type': ['string', 'null'],
         'description': 'The time of day of a frame, as recordings have it; null: none has come within a second',
     },
+    'found': {'type': 'object', 'properties': FOUND, 'required': list(FOUND)},
     'names': listed(TEXT),
     'element': {'type': 'object', 'properties': ELEMENT, 'required': list(ELEMENT)},
 }

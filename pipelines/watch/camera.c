@@ -9,6 +9,7 @@
 #include "events.h"
 #include "gpu.h"
 #include "may.h"
+#include "packets.h"
 #include "properties.h"
 #include "serve.h"
 #include "snapshot.h"
@@ -413,11 +414,17 @@ on_element (Camera *camera, GstMessage *message)
   gboolean median = gst_structure_has_name (structure, "cudamedian");
   gboolean cells = gst_structure_has_name (structure, "motion");
   const char *kind = gst_structure_get_string (structure, "event");
+  GstObject *pipeline = GST_OBJECT_PARENT (pipeline_filter (camera->pipeline));
+  GstClockTime running = GST_CLOCK_TIME_NONE;
 
   if (!median && !cells && !gst_structure_has_name (structure, "cudasegment"))
     return;
   event_post (camera->settings->name, "element", "name", word_node (gst_structure_get_name (structure)), "element",
-      text_node (name_of (GST_MESSAGE_SRC (message))), "fields", structure_node (structure), NULL);
+      text_node (name_of (GST_MESSAGE_SRC (message))), "frame",
+      gst_structure_get_uint64 (structure, "running-time", &running) && GST_CLOCK_TIME_IS_VALID (running)
+          ? time_node (wall_time (age_of (GST_ELEMENT (pipeline), running)))
+          : NULL,
+      "fields", structure_node (structure), NULL);
   if (median && !g_strcmp0 (kind, "motion-start"))
     recorder_motion (camera->recorder, TRUE, "cudamedian");
   else if (median && !g_strcmp0 (kind, "motion-stop"))

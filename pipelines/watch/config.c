@@ -121,6 +121,7 @@ static const Field top_fields[] = {
   { "cameras", FIELD_OTHER },
   { "defaults", FIELD_OTHER },
   { "secrets", FIELD_PATH, CONFIG (secrets) },
+  { "index", FIELD_BOOL, CONFIG (index) },
   { "control", FIELD_OTHER },
   { "mqtt", FIELD_OTHER },
   { "metrics", FIELD_OTHER },
@@ -611,7 +612,7 @@ read_defaults (Reader *reader, JsonObject *top, Config *config)
 static gboolean
 read_top (Reader *reader, JsonObject *top, Config *config)
 {
-  static const char *const process[] = { "control", "mqtt", "metrics", "page", "rtsp" };
+  static const char *const process[] = { "control", "index", "mqtt", "metrics", "page", "rtsp" };
   g_autoptr (GString) text = g_string_new (NULL);
   JsonObject *part;
   gboolean ok;
@@ -645,7 +646,7 @@ config_new (const char *path)
   Config *config = g_new0 (Config, 1);
 
   config->path = g_canonicalize_filename (path, NULL);
-  config->control.standard_input = TRUE;
+  config->control.standard_input = config->index = TRUE;
   config->mqtt.topic = g_strdup ("cf-watch");
   config->metrics.address = g_strdup ("127.0.0.1");
   config->page.address = g_strdup ("127.0.0.1");

@@ -56,6 +56,7 @@ typedef struct {
 typedef struct {
   char *path; /* of the file; of a trial, which has none, a name in the folder that relative paths begin in */
   char *secrets;
+  gboolean index; /* of what moved when, to be searched */
   gboolean trial; /* try.h: nothing outlives the process */
   struct {
     gboolean standard_input;
@@ -87,7 +88,8 @@ typedef struct {
     guint port, clients;
   } rtsp;
   GPtrArray *cameras; /* of CameraSettings, in the file's order */
-  char *process;      /* `control`, `mqtt`, `metrics`, `page` and `rtsp` as text: a reload does not take them up */
+  /* `control`, `index`, `mqtt`, `metrics`, `page` and `rtsp` as text: a reload does not take them up. */
+  char *process;
   JsonObject *defaults;
 } Config;
 

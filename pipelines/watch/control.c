@@ -5,11 +5,14 @@
 #include "control.h"
 
 #include "events.h"
+#include "index.h"
 #include "look.h"
+#include "search.h"
 #include "secrets.h"
 #include "snapshot.h"
 #include "status.h"
 #include "store.h"
+#include "threads.h"
 
 #include <string.h>
 
@@ -267,6 +270,48 @@ command_quit (const Call *call)
   return ok_answer ();
 }
 
+/* ---- the search ---------------------------------------------------------- */
+
+typedef struct {
+  ControlAnswer done;
+  gpointer from;
+  char *text;
+  JsonObject *answer;
+} Search;
+
+static gboolean
+on_found (gpointer data)
+{
+  g_autofree Search *search = data;
+
+  search->done (search->from, search->answer);
+  g_free (search->text);
+  return G_SOURCE_REMOVE;
+}
+
+static void
+search_in_thread (gpointer data)
+{
+  Search *search = data;
+  g_autoptr (GString) wrong = g_string_new (NULL);
+  JsonObject *found = search_index (index_path (), search->text, wrong);
+
+  search->answer = answer_of (wrong);
+  if (found)
+    object_add_members (search->answer, found);
+  in_main (on_found, search);
+}
+
+static JsonObject *
+command_search (const Call *call)
+{
+  if (!index_path ())
+    return coded (409, error_of ("there is no index, as the file says (\"index\": false)"));
+  in_pool (search_in_thread,
+      g_memdup2 (&(Search) { call->answer, call->from, g_strdup (call->word[0]), NULL }, sizeof (Search)));
+  return NULL;
+}
+
 /* ---- snapshots ----------------------------------------------------------- */
 
 /* Returns the file of "[--overwrite] FILE", which may be relative to the folder of the configuration. */
@@ -364,6 +409,7 @@ static const Command commands[] = {
   { "record", ROLE_OPERATOR, { CAMERA, CHOICE ("on|off|auto") }, TRUE, command_record, NULL },
   { "trigger", ROLE_OPERATOR, { CAMERA }, TRUE, command_trigger, NULL },
   { "restart", ROLE_OPERATOR, { CAMERA }, TRUE, command_restart, NULL },
+  { "search", ROLE_VIEWER, { TEXT ("WHAT") }, FALSE, command_search, NULL },
   { "status", ROLE_VIEWER, { { ARGUMENT_ANY_CAMERA, "[CAMERA]" } }, FALSE, command_status, NULL },
   { "quit", ROLE_OWNER, { { 0 } }, TRUE, command_quit, NULL },
 };

@@ -8,6 +8,7 @@
 #include "client.h"
 #include "events.h"
 #include "gpu.h"
+#include "index.h"
 #include "look.h"
 #include "mqtt.h"
 #include "page.h"
@@ -63,6 +64,7 @@ on_event (const char *line, const char *camera, const char *type)
     notify ("STOPPING=1");
   if (events_are_quiet ())
     try_show_event (line, type);
+  index_event (line, camera, type);
   mqtt_publish (line, camera, type);
   topics_see_event (type);
   ws_show_event (line, type);
@@ -217,6 +219,7 @@ run (Config *config)
   metrics_stop ();
   page_stop ();
   clients_stop ();
+  index_stop ();
   event_post (NULL, "stopped", "clean", bool_node (watch.clean), NULL);
   mqtt_stop ();
   events_stop ();

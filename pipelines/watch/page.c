@@ -158,6 +158,7 @@ typedef enum {
   BODY_ANY,    /* is not looked at */
   BODY_VALUE,  /* has the last argument: {"value":...} */
   BODY_OBJECT, /* is it */
+  QUERY_WHAT,  /* is not there: the last argument is `what` of the query */
 } Body;
 
 typedef struct {
@@ -475,6 +476,7 @@ static const Route routes[] = {
   { "GET", "cameras/*/mjpeg", .answer = answer_mjpeg },
   { "GET", "cameras/*/hls/*", .answer = answer_hls },
   { "GET", "ws", .answer = answer_ws },
+  { "GET", "search", "search", QUERY_WHAT },
   { "GET", "cameras/*/overrides", "overrides" },
   { "DELETE", "cameras/*/overrides", "forget" },
   { "PUT", "cameras/*", "add", BODY_OBJECT },
@@ -514,7 +516,8 @@ static void
 call_command (const Route *route, const Call *call)
 {
   g_autoptr (GString) wrong = g_string_new (NULL);
-  g_autofree char *value = route->body ? read_argument (route->body, call->message, wrong) : NULL, *target = NULL;
+  const gboolean in_body = route->body == BODY_VALUE || route->body == BODY_OBJECT;
+  g_autofree char *value = in_body ? read_argument (route->body, call->message, wrong) : NULL, *target = NULL;
   char *words[5] = { (char *) route->command };
   Request *request;
   JsonObject *answer;
@@ -530,6 +533,8 @@ call_command (const Route *route, const Call *call)
     words[n++] = target = g_strconcat (call->part[1], ".", call->part[2], NULL);
   if (value)
     words[n++] = value;
+  if (route->body == QUERY_WHAT && call->query)
+    words[n++] = g_hash_table_lookup (call->query, "what");
   request = request_new (call->message);
   answer = control_call (call->watch, login_role (http_login (call->message)), request->by, words, on_answer, request);
   if (answer)

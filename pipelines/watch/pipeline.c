@@ -11,6 +11,7 @@
 #include "gpu.h"
 #include "hashes.h"
 #include "hub.h"
+#include "index.h"
 #include "packets.h"
 #include "source.h"
 #include "threads.h"
@@ -430,6 +431,8 @@ on_output (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 
     hashes_add (pipeline->hashes, pad, input, GST_PAD_PROBE_INFO_BUFFER (info));
   }
+  if (pipeline->settings->record.folder)
+    index_frame (pipeline->settings->name, pipeline->bin, pad, GST_PAD_PROBE_INFO_BUFFER (info));
   if (pipeline->size)
     post (pipeline, g_steal_pointer (&pipeline->size));
   if (atomic_fetch_add (&pipeline->frames, 1) == 0)

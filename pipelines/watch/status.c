@@ -7,6 +7,7 @@
 #include "events.h"
 #include "gpu.h"
 #include "http.h"
+#include "index.h"
 #include "mqtt.h"
 
 #include <stdio.h>
@@ -109,8 +110,11 @@ metrics_text (Watch *watch)
       "# HELP cf_watch_events_total Events.\n# TYPE cf_watch_events_total counter\n"
       "cf_watch_events_total %" G_GUINT64_FORMAT "\n"
       "# HELP cf_watch_events_lost_total Lines that standard output lost.\n# TYPE cf_watch_events_lost_total counter\n"
-      "cf_watch_events_lost_total %" G_GUINT64_FORMAT "\n",
-      events_count (), events_lost ());
+      "cf_watch_events_lost_total %" G_GUINT64_FORMAT "\n"
+      "# HELP cf_watch_index_dropped_total Seconds and events that the index had no time for.\n"
+      "# TYPE cf_watch_index_dropped_total counter\n"
+      "cf_watch_index_dropped_total %" G_GUINT64_FORMAT "\n",
+      events_count (), events_lost (), index_dropped ());
   return g_string_free (text, FALSE);
 }
 

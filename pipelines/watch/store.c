@@ -11,6 +11,7 @@
 
 #include "events.h"
 #include "reader.h"
+#include "state.h"
 #include "threads.h"
 
 #include <errno.h>
@@ -42,25 +43,6 @@ typedef struct {
   gboolean force;
   char *wrong; /* NULL: it is there */
 } Write;
-
-char *
-state_file (const char *name)
-{
-  const char *state = g_getenv ("STATE_DIRECTORY"); /* the first of several */
-  g_autofree char *folder = state ? g_strndup (state, strcspn (state, ":"))
-                                  : g_build_filename (g_get_user_state_dir (), "cf-watch", NULL);
-
-  return g_build_filename (folder, name, NULL);
-}
-
-void
-state_make_folder (const char *path)
-{
-  g_autofree char *folder = g_path_get_dirname (path);
-
-  if (!g_getenv ("STATE_DIRECTORY"))
-    g_mkdir_with_parents (folder, 0700); /* where that fails, the file cannot be made, which is reported */
-}
 
 const char *
 store_path (void)
@@ -362,12 +344,10 @@ parse (const char *text, GString *wrong)
 void
 store_open (const char *config)
 {
-  g_autofree char *sum = g_compute_checksum_for_string (G_CHECKSUM_SHA256, config ? config : "", -1);
-  g_autofree char *name = g_strdup_printf ("overrides-%.16s.json", sum);
   g_autoptr (GString) wrong = g_string_new (NULL);
 
   store.config = g_strdup (config);
-  store.path = config ? state_file (name) : g_strdup ("");
+  store.path = config ? state_file_of (config, "overrides", "json") : g_strdup ("");
   store.forgotten = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   if (!config) {
     store.cameras = json_object_new ();

@@ -9,12 +9,6 @@
 
 #include <json-glib/json-glib.h>
 
-/* Returns the path of a file in the folder of the systemd unit, or in the user's own for such files. Free it. Any
- * thread. */
-char *state_file (const char *name);
-/* Makes the folder of the file, the user's own. That of a unit has been made, or its disk is away. Any thread. */
-void state_make_folder (const char *path);
-
 /* Reads the file of the configuration with this path. Waits for the disk, so call it before cameras start. NULL:
  * nothing is read, and nothing outlives the process. */
 void store_open (const char *config);

@@ -5,7 +5,7 @@
 #include "token.h"
 
 #include "secrets.h"
-#include "store.h"
+#include "state.h"
 
 #include <errno.h>
 #include <fcntl.h>

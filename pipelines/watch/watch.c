@@ -7,6 +7,7 @@
 #include "events.h"
 #include "filter.h"
 #include "gpu.h"
+#include "index.h"
 #include "page.h"
 #include "secrets.h"
 #include "serve.h"
@@ -55,6 +56,8 @@ watch_start (Watch *watch, Config *config)
   watch->leaving = g_ptr_array_new ();
   watch->begun = g_get_monotonic_time ();
   store_open (config->trial ? NULL : config->path);
+  if (config->index && !config->trial)
+    index_start (config->path);
   event_post (NULL, "ready", "cameras", int_node (config->cameras->len), "pid", int_node (getpid ()), "gpus",
       int_node (gpu_count ()), "socket", watch->socket ? text_node (watch->socket) : NULL, "metrics_port",
       watch->metrics_port ? int_node (watch->metrics_port) : NULL, "page_port",
@@ -208,7 +211,7 @@ watch_reload (Watch *watch, const char *by, GString *wrong)
     add_camera (watch, settings, FALSE);
   }
   if (strcmp (config->process, watch->config->process))
-    json_array_add_string_element (lists[RESTART], "control, mqtt, metrics, page or rtsp");
+    json_array_add_string_element (lists[RESTART], "control, index, mqtt, metrics, page or rtsp");
   /* What only a restart takes up is compared with what the process started with. */
   g_free (config->process);
   config->process = g_strdup (watch->config->process);

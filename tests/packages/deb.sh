@@ -42,15 +42,15 @@ result $? "the tools depend on the plugin"
 unpacked=$work/unpacked
 dpkg-deb -x "$plugin" "$unpacked" && dpkg-deb -x "$tools" "$unpacked"
 result $? "the packages cannot be unpacked"
-for program in cf-bench cf-demo cf-diagnose cf-identify cf-regions cf-verify cf-watch; do
+for program in cf-bench cf-demo cf-diagnose cf-identify cf-regions cf-search cf-verify cf-watch; do
   [ -x "$unpacked/usr/bin/$program" ] && [ -s "$unpacked/usr/share/man/man1/$program.1.gz" ] &&
     [ -s "$unpacked/usr/share/bash-completion/completions/$program" ]
   result $? "$program with its page and its completion"
 done
 # A program that is new has to be named above.
 programs=("$unpacked"/usr/bin/*)
-[ ${#programs[@]} = 6 ]
-result $? "6 programs, not ${#programs[@]}"
+[ ${#programs[@]} = 8 ]
+result $? "8 programs, not ${#programs[@]}"
 [ -s "$unpacked/usr/share/doc/cudafilters-tools/watch.md.gz" ]
 result $? "cf-watch's settings"
 objects=("$unpacked"/usr/lib/*/gstreamer-1.0/libgstcudafilters.so "${programs[@]}")

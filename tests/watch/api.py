@@ -28,7 +28,7 @@ ORDER = [*ROLES.values()]
 BODIES = {'login': {'user': 'anna', 'password': WORDS['anna']}, 'set': {'value': 3}, 'filter': {'value': BLUR},
           'enable': {'value': 'on'}, 'record': {'value': 'auto'}, 'add': {'source': 'test:ball'}}
 PARTS = {'{element}': 'hide', '{property}': 'kernel-size', '{file}': 'index.m3u8',
-         'face.jpg': 'face.jpg?width=64'}
+         'face.jpg': 'face.jpg?width=64', '/search': '/search?what=door'}
 # Operations without a command, and commands without an address.
 NO_COMMANDS = {'api', 'login', 'logout', 'me', 'ws', 'cameras', 'status_of', 'picture', 'face', 'hls', 'mjpeg'}
 NO_ADDRESSES = {'snapshot', 'quit'}

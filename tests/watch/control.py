@@ -473,9 +473,9 @@ def check_prometheus(text):
                              r'[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?', line)
         expect(found and found.group(1) == list(known)[-1] and line.split(' ')[0] not in seen, line)
         seen.add(line.split(' ')[0])
-    expect({f'{name}{{camera="{camera}"}}' for name in known if 'events' not in name
+    expect({f'{name}{{camera="{camera}"}}' for name in known if 'events' not in name and 'index' not in name
             for camera in ('door', 'yard-1.b_c') if 'unmasked' not in name or camera == 'door'} |
-           {name for name in known if 'events' in name} == seen and len(known) == 10, seen)
+           {name for name in known if 'events' in name or 'index' in name} == seen and len(known) == 11, seen)
 
 
 def metrics(folder):

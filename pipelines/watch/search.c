@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
+ *
+ * search.c: finds when something moved where.
+ *
+ * A camera's month has some 300,000 seconds in which something moves. Their cells are not looked at one by one: a
+ * minute's cells are those of its seconds together, so that a minute without a cell of the polygon has no such second,
+ * and a minute with one has. An answer reads all minutes of the time (43,200 in a month), but no second for nothing. */
+#include "search.h"
+
+#include "json.h"
+
+#include <math.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define NAME "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
+#define LONGEST_PIECE ((gint64) 25 * 3600 * G_USEC_PER_SEC)
+#define MOST_POINTS 256
+#define MOST_FOUND 500     /* in an answer */
+#define MOST_SECONDS 20000 /* that it is made of */
+#define MOST_EVENTS "20"   /* of a result */
+
+/* ---- cells --------------------------------------------------------------- */
+
+void
+cells_add_box (Cells *cells, double x, double y, double width, double height)
+{
+  const int left = (int) CLAMP (floor (x * CELL_COLUMNS), 0, CELL_COLUMNS);
+  const int right = (int) CLAMP (ceil ((x + width) * CELL_COLUMNS), 0, CELL_COLUMNS);
+  const int bottom = (int) CLAMP (ceil ((y + height) * CELL_ROWS), 0, CELL_ROWS);
+
+  for (int i = (int) CLAMP (floor (y * CELL_ROWS), 0, CELL_ROWS); i < bottom && left < right; i++)
+    cells->row[i] |= (~G_GUINT64_CONSTANT (0) >> (CELL_COLUMNS - (right - left))) << left;
+}
+
+void
+cells_merge (Cells *cells, const Cells *more)
+{
+  for (guint i = 0; i < CELL_ROWS; i++)
+    cells->row[i] |= more->row[i];
+}
+
+guint
+cells_pack (const Cells *cells, guint8 packed[CELLS_PACKED])
+{
+  guint first = 0, end = CELL_ROWS;
+
+  while (end > 0 && !cells->row[end - 1])
+    end--;
+  while (first < end && !cells->row[first])
+    first++;
+  packed[0] = (guint8) first;
+  for (guint i = first; i < end; i++) {
+    const guint64 row = GUINT64_TO_LE (cells->row[i]);
+
+    memcpy (&packed[1 + (i - first) * sizeof row], &row, sizeof row);
+  }
+  return 1 + (end - first) * (guint) sizeof (guint64);
+}
+
+void
+cells_unpack (Cells *cells, const guint8 *packed, gsize n)
+{
+  *cells = (Cells) { { 0 } };
+  for (gsize i = n > 0 ? packed[0] : 0, at = 1; at + sizeof (guint64) <= n && i < CELL_ROWS; i++) {
+    memcpy (&cells->row[i], &packed[at], sizeof (guint64));
+    cells->row[i] = GUINT64_FROM_LE (cells->row[i]);
+    at += sizeof (guint64);
+  }
+}
+
+typedef struct {
+  double x, y;
+} Point;
+
+static void
+add_point (Cells *cells, double x, double y)
+{
+  cells->row[MIN ((int) (y * CELL_ROWS), CELL_ROWS - 1)] |= G_GUINT64_CONSTANT (1)
+      << MIN ((int) (x * CELL_COLUMNS), CELL_COLUMNS - 1);
+}
+
+/* Is the point in the polygon (even-odd)? */
+static gboolean
+has_point (const Point *corner, guint n, double x, double y)
+{
+  gboolean inside = FALSE;
+
+  for (guint i = 0, j = n - 1; i < n; j = i++) {
+    const Point a = corner[i], b = corner[j];
+
+    if ((a.y > y) != (b.y > y) && x < (b.x - a.x) * (y - a.y) / (b.y - a.y) + a.x)
+      inside = !inside;
+  }
+  return inside;
+}
+
+/* Adds the cells whose middle is in the polygon, and those that its edges pass through, looked at four times a cell. */
+static void
+add_polygon (Cells *cells, const Point *corner, guint n)
+{
+  for (guint i = 0, j = n - 1; i < n; j = i++)
+    for (guint step = 0; step <= 4 * CELL_COLUMNS; step++) {
+      const double part = step / (4.0 * CELL_COLUMNS);
+
+      add_point (cells, corner[j].x + part * (corner[i].x - corner[j].x),
+          corner[j].y + part * (corner[i].y - corner[j].y));
+    }
+  for (guint i = 0; i < CELL_ROWS * CELL_COLUMNS; i++) {
+    const double x = (i % CELL_COLUMNS + 0.5) / CELL_COLUMNS, y = (i / CELL_COLUMNS + 0.5) / CELL_ROWS;
+
+    if (has_point (corner, n, x, y))
+      add_point (cells, x, y);
+  }
+}
+
+/* ---- what is asked ------------------------------------------------------- */
+
+#define FORM "CAMERA: x,y x,y x,y, FROM, TO"
+
+typedef struct {
+  char *camera;
+  gsize where; /* bytes of the text up to the times */
+  Cells cells;
+  gint64 from, to; /* µs since 1970 */
+  gint64 after[3]; /* where a further answer begins: the piece's start, its number, the second */
+} Query;
+
+/* Reads a number without a sign. Returns what follows, behind blanks; NULL: there is none. */
+static const char *
+read_number (const char *text, double *number)
+{
+  char *end;
+
+  text += strspn (text, " \t");
+  if (!g_ascii_isdigit (*text) && *text != '.')
+    return NULL;
+  *number = g_ascii_strtod (text, &end);
+  return end + strspn (end, " \t");
+}
+
+/* Reads "x,y". Returns what follows; NULL: it is no point, but perhaps a time. */
+static const char *
+read_point (const char *text, Point *point)
+{
+  const char *comma = read_number (text, &point->x);
+  const char *end = comma && *comma == ',' ? read_number (comma + 1, &point->y) : NULL;
+
+  if (!end || (*end && *end != ',' && end[-1] != ' ' && end[-1] != '\t'))
+    return NULL;
+  return end + strspn (end, " \t,");
+}
+
+static gboolean
+read_time (const char *text, gint64 *time)
+{
+  static const char *const more[] = { "", ":00", "T00:00:00" };
+  static const char units[] = "smhd";
+  static const gint64 seconds[] = { 1, 60, 3600, 86400, 0 };
+  g_autoptr (GTimeZone) utc = g_time_zone_new_utc ();
+  char *end = NULL;
+  const double number = *text == '-' ? g_ascii_strtod (text, &end) : 0;
+  const char *unit = end && *end && !end[1] ? strchr (units, *end) : NULL;
+
+  *time = g_get_real_time ();
+  if (unit) /* NaN is not above anything */
+    *time += (gint64) ((number > -1e6 ? number : -1e6) * (double) seconds[unit - units] * G_USEC_PER_SEC);
+  if (unit || !strcmp (text, "now"))
+    return TRUE;
+  for (guint i = 0; i < G_N_ELEMENTS (more); i++) {
+    g_autofree char *whole = g_strconcat (text, more[i], NULL);
+    g_autoptr (GDateTime) date = g_date_time_new_from_iso8601 (whole, utc);
+
+    if (date) {
+      *time = g_date_time_to_unix (date) * G_USEC_PER_SEC + g_date_time_get_microsecond (date);
+      return TRUE;
+    }
+  }
+  return FALSE;
+}
+
+static void
+read_times (const char *text, Query *query, GString *wrong)
+{
+  g_auto (GStrv) part = g_strsplit (text, ",", 3);
+  gint64 *const times[] = { &query->from, &query->to }, *after = query->after;
+
+  query->to = g_get_real_time () + G_USEC_PER_SEC;
+  for (guint i = 0; part[i]; i++) {
+    const char *word = g_strstrip (part[i]);
+
+    if (i < G_N_ELEMENTS (times) && (*word || i > 0) && !read_time (word, times[i]))
+      g_string_printf (wrong,
+          "\"%s\" is neither a point (0.1,0.2) nor a time (2026-11-23T04:55:12, 2026-11-23, -2h, now)", word);
+    else if (i == G_N_ELEMENTS (times) &&
+        sscanf (word, "%" G_GINT64_FORMAT ".%" G_GINT64_FORMAT ".%" G_GINT64_FORMAT, &after[0], &after[1], &after[2]) !=
+            3)
+      g_string_printf (wrong, "\"%s\" is too much: it has to be " FORM, word);
+  }
+  query->from = MAX (query->from, 0);
+  if (!wrong->len && query->from >= query->to)
+    g_string_append (wrong, "the first time has to be before the second one");
+}
+
+static void
+read_query (const char *text, Query *query, GString *wrong)
+{
+  const char *at = text + strspn (text, " \t"), *next;
+  Point corner[MOST_POINTS];
+  guint n = 0;
+
+  query->camera = g_strndup (at, strspn (at, NAME));
+  at += strlen (query->camera);
+  if (!*query->camera || (*at && !strchr (":, \t", *at)))
+    g_string_append (wrong, "it has to begin with a camera's name: " FORM);
+  for (at += strspn (at, ":, \t"); n < MOST_POINTS && (next = read_point (at, &corner[n])); at = next, n++)
+    if (!wrong->len && (corner[n].x > 1 || corner[n].y > 1))
+      g_string_append (wrong, "a point is two fractions of the frame, from 0 to 1");
+  if (!wrong->len && (n == MOST_POINTS || n == 1 || n == 2))
+    g_string_printf (wrong, "a polygon has 3 to %d points", MOST_POINTS - 1);
+  query->where = (gsize) (at - text);
+  if (!wrong->len)
+    read_times (at, query, wrong);
+  if (!wrong->len && n)
+    add_polygon (&query->cells, corner, n);
+  else
+    cells_add_box (&query->cells, 0, 0, 1, 1);
+}
+
+/* ---- what is found ------------------------------------------------------- */
+
+/* The function meets (cells) of SQL: has it one of the query's cells? */
+static void
+meets (sqlite3_context *context, int n, sqlite3_value **value)
+{
+  const Cells *wanted = sqlite3_user_data (context);
+  gboolean any = FALSE;
+  Cells cells;
+
+  (void) n;
+  cells_unpack (&cells, sqlite3_value_blob (value[0]), (gsize) sqlite3_value_bytes (value[0]));
+  for (guint i = 0; i < CELL_ROWS && !any; i++)
+    any = (cells.row[i] & wanted->row[i]) != 0;
+  sqlite3_result_int (context, any);
+}
+
+/* Seconds that follow each other in a piece. */
+typedef struct {
+  gint64 piece, start, first, last; /* its number; µs since 1970; seconds since 1970 */
+  char *file;
+} Span;
+
+/* Returns the events that began in the span. */
+static JsonNode *
+events_of (sqlite3_stmt *events, const Span *span)
+{
+  JsonNode *node = NULL;
+
+  sqlite3_bind_int64 (events, 1, span->piece);
+  sqlite3_bind_int64 (events, 2, span->first * G_USEC_PER_SEC);
+  sqlite3_bind_int64 (events, 3, (span->last + 1) * G_USEC_PER_SEC);
+  if (sqlite3_step (events) == SQLITE_ROW)
+    node = json_from_string ((const char *) sqlite3_column_text (events, 0), NULL);
+  sqlite3_reset (events);
+  return node;
+}
+
+/* Adds the span, if there is one. */
+static void
+add_found (JsonArray *found, sqlite3_stmt *events, Span *span)
+{
+  const gint64 begin = MAX (span->first * G_USEC_PER_SEC, span->start);
+
+  if (!span->file)
+    return;
+  json_array_add_object_element (found,
+      object_of ("piece", text_node (span->file), "offset",
+          number_node ((double) (begin - span->start) / G_USEC_PER_SEC), "begin", time_node (begin), "end",
+          time_node ((span->last + 1) * G_USEC_PER_SEC), "events", events_of (events, span), NULL));
+  g_clear_pointer (&span->file, g_free);
+}
+
+/* CROSS JOIN: SQLite takes the tables in this order, which is also that of the results. */
+static const char seconds_sql[] =
+    "SELECT p.id, p.start, p.file, s.second FROM piece p CROSS JOIN minute m ON m.piece = p.id "
+    "CROSS JOIN second s ON s.piece = p.id AND s.second BETWEEN m.minute * 60 AND m.minute * 60 + 59 "
+    "WHERE p.camera = ?1 AND p.start BETWEEN ?2 AND ?3 AND m.minute BETWEEN ?4 / 60 AND ?5 / 60 AND meets (m.cells) "
+    "AND s.second BETWEEN ?4 AND ?5 AND (p.start, p.id, s.second) >= (?6, ?7, ?8) AND meets (s.cells) "
+    "ORDER BY p.start, p.id, m.minute, s.second";
+#define TIME(column) "strftime ('%Y-%m-%dT%H:%M:%fZ', " column " / 1e6, 'unixepoch')"
+static const char events_sql[] =
+    "SELECT json_group_array (json_object ('kind', kind, 'zone', zone, 'region', region, 'begin', begun, 'end', ended, "
+    "'box', box)) FROM (SELECT *, " TIME ("begin") " AS begun, " TIME (
+        "\"end\"") " AS ended FROM event "
+                   "WHERE piece = ?1 AND begin >= ?2 AND begin < ?3 ORDER BY begin LIMIT " MOST_EVENTS ")";
+
+/* Reads the rows. Returns SQLite's status. If there is more, `next` gets where the next answer begins. */
+static int
+read_rows (sqlite3_stmt *seconds, sqlite3_stmt *events, JsonArray *found, gint64 next[3])
+{
+  Span span = { 0 };
+  int status;
+
+  for (guint n = 0; (status = sqlite3_step (seconds)) == SQLITE_ROW; n++) {
+    const gint64 piece = sqlite3_column_int64 (seconds, 0), start = sqlite3_column_int64 (seconds, 1);
+    const gint64 second = sqlite3_column_int64 (seconds, 3);
+    const gboolean follows = span.file && piece == span.piece && second <= span.last + 2;
+
+    if (!follows)
+      add_found (found, events, &span);
+    if (n >= MOST_SECONDS || json_array_get_length (found) >= MOST_FOUND) {
+      memcpy (next, (gint64[]) { start, piece, second }, 3 * sizeof *next);
+      status = SQLITE_DONE;
+      break;
+    }
+    if (!follows)
+      span = (Span) { piece, start, second, second, g_strdup ((const char *) sqlite3_column_text (seconds, 2)) };
+    span.last = second;
+  }
+  add_found (found, events, &span);
+  return status;
+}
+
+static void
+find (sqlite3 *db, const Query *query, JsonArray *found, gint64 next[3], GString *wrong)
+{
+  const gint64 from = query->from / G_USEC_PER_SEC, last = (query->to - 1) / G_USEC_PER_SEC;
+  const gint64 *after = query->after;
+  const gint64 values[] = { MAX (query->from - LONGEST_PIECE, after[0]), query->to, from, last, after[0], after[1],
+    after[2] };
+  sqlite3_stmt *seconds = NULL, *events = NULL;
+
+  sqlite3_busy_timeout (db, 1000);
+  sqlite3_create_function (db, "meets", 1, SQLITE_UTF8, (gpointer) &query->cells, meets, NULL, NULL);
+  sqlite3_prepare_v2 (db, events_sql, -1, &events, NULL);
+  if (events)
+    sqlite3_prepare_v2 (db, seconds_sql, -1, &seconds, NULL);
+  sqlite3_bind_text (seconds, 1, query->camera, -1, SQLITE_STATIC);
+  for (guint i = 0; i < G_N_ELEMENTS (values); i++)
+    sqlite3_bind_int64 (seconds, (int) i + 2, values[i]);
+  if (!seconds || read_rows (seconds, events, found, next) != SQLITE_DONE)
+    g_string_printf (wrong, "the index cannot be read: %s", sqlite3_errmsg (db));
+  sqlite3_finalize (seconds);
+  sqlite3_finalize (events);
+}
+
+JsonObject *
+search_index (const char *file, const char *text, GString *wrong)
+{
+  g_autoptr (JsonArray) found = json_array_new ();
+  g_autofree char *from = NULL, *to = NULL, *more = NULL;
+  gint64 next[3] = { 0 };
+  Query query = { 0 };
+  sqlite3 *db = NULL;
+
+  read_query (text, &query, wrong);
+  if (!wrong->len && !access (file, F_OK)) { /* or else nothing has moved yet */
+    if (sqlite3_open_v2 (file, &db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL))
+      g_string_printf (wrong, "%s: %s", file, sqlite3_errmsg (db));
+    else
+      find (db, &query, found, next, wrong);
+    sqlite3_close (db);
+  }
+  g_free (query.camera);
+  if (wrong->len)
+    return NULL;
+  from = time_text (query.from, FALSE);
+  to = time_text (query.to, FALSE);
+  more = g_strdup_printf ("%.*s%s, %s, %" G_GINT64_FORMAT ".%" G_GINT64_FORMAT ".%" G_GINT64_FORMAT, (int) query.where,
+      text, from, to, next[0], next[1], next[2]);
+  return object_of ("found", array_node (g_steal_pointer (&found)), "next", next[1] ? text_node (more) : NULL, NULL);
+}

@@ -1,0 +1,354 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Copyright (C) 2026 the gst-cuda-filters authors
+"""cf-watch: its index and cf-search: what moved where and when, in which piece; a clock that is set, pieces that go, a
+writer that is too slow, a broken file, and a month of sixteen cameras. See harness.py."""
+import contextlib
+import glob
+import json
+import os
+import random
+import sqlite3
+import struct
+import subprocess
+import sys
+import time
+import urllib.parse
+
+from clock import Clock, seconds_of
+from harness import PROGRAM, SCHEMAS, SECONDS, Watch, expect, main, need
+from page import Page
+from recording import ZONES, camera, passing
+
+SEARCH = os.path.join(os.path.dirname(PROGRAM), 'cf-search')
+MOVES = 'cudamedian temporal-method=running motion-meta=true'
+MIDDLE, CORNER = '0.4,0.4 0.6,0.4 0.6,0.6 0.4,0.6', '0.0,0.0 0.1,0 .1,0.1 0,0.1'
+
+
+def search(folder, what, status=0, *more):
+    """Returns what cf-search finds; with another status, what it says."""
+    done = subprocess.run([SEARCH, '--json', '--state', os.path.join(folder, 'state', 'cf-watch'), *more, what],
+                          capture_output=True, text=True, timeout=SECONDS, check=False)
+    expect(done.returncode == status, (what, done))
+    return done.stderr if status == 2 else [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def index_of(folder):
+    path, = glob.glob(os.path.join(folder, 'state', 'cf-watch', 'index-*.db'))
+    return path
+
+
+@contextlib.contextmanager
+def opened(folder):
+    with contextlib.closing(sqlite3.connect(index_of(folder), timeout=SECONDS, isolation_level=None)) as database:
+        yield database
+
+
+def rows(folder):
+    """Returns how many rows each table has."""
+    with opened(folder) as database:
+        return {table: database.execute(f'SELECT count (*) FROM {table}').fetchone()[0]
+                for table in ('piece', 'minute', 'second', 'event', 'event WHERE end > begin')}
+
+
+def wait_for(watch, folder, condition):
+    """Waits until the rows are as wanted. Returns them."""
+    found = {}
+
+    def holds(_):
+        with contextlib.suppress(ValueError, sqlite3.Error):  # it is not there yet, or is being begun
+            found.update(rows(folder))
+            return condition(found)
+        return False
+    watch.until('rows of the index', holds)
+    return found
+
+
+def moving(folder, **record):
+    return camera(folder, filter=MOVES, width=160, height=128, **record)
+
+
+def where(folder):
+    """A ball goes from the middle to the right, from 4 to 6 s of a file: that is found, by cf-search and by HTTP, in
+    the piece and at the second, and with the event of the zone; where nothing moved, nothing is found."""
+    need('gst-launch-1.0')
+    source = passing(folder)
+    line = f'{MOVES} motion-hold=2 zones="{ZONES}"'
+    doors = {name: {'source': source, 'filter': line, 'record': {'folder': os.path.join(folder, name), **record}}
+             for name, record in (('door', {'piece': 60}), ('gate', {'when': 'motion', 'before': 2, 'after': 1}))}
+    with Page(doors, folder) as watch:
+        for name in doors:
+            watch.wait('ended', name, after={'seq': 0})
+            watch.wait('piece-finished', name, after={'seq': 0})
+        wait_for(watch, folder, lambda found: found['event WHERE end > begin'] == 4)
+        for name in doors:
+            piece = watch.wait('piece-finished', name, after={'seq': 0})
+            begun = watch.wait('motion', name, state='start', after={'seq': 0})
+            hit, = search(folder, f'{name}: {MIDDLE}')
+            expect(hit['piece'] == piece['file'], (hit, piece))
+            expect(abs(seconds_of(hit['begin']) - seconds_of(piece['start']) - hit['offset']) < 0.002, (hit, piece))
+            # The file is recorded from its first frame on, which may be in the middle of a second.
+            expect(seconds_of(hit['begin']) - 0.1 < seconds_of(begun['time']) < seconds_of(hit['begin']) + 1.1,
+                   (hit, begun))
+            expect(1 <= seconds_of(hit['end']) - seconds_of(hit['begin']) <= 4, hit)
+            events = {(event['kind'], event['zone']): event for event in hit['events']}
+            expect(set(events) == {('motion', ''), ('zone', 'middle')}, hit)
+            seconds = [seconds_of(event['end']) - seconds_of(event['begin']) for event in events.values()]
+            expect(all(0.3 < one < 3 for one in seconds), events)
+            x, y, width, height = map(float, events['motion', '']['box'].split(','))
+            expect(x <= 0.5 <= x + width and y <= 0.5 <= y + height, events)
+            expect(search(folder, f'{name}: {CORNER}', 1) == [], 'the corner')
+            expect(search(folder, f'{name}', 0) == [hit] and search(folder, f' {name} :, -1h, now ') == [hit], 'all')
+            day = begun['time'][:10]
+            expect(search(folder, f'{name}: {MIDDLE}, {day}, {hit["end"]}') == [hit], 'up to its end')
+            for late in (hit['end'] + ', now', '2020-01-01, ' + hit['begin'], '-1h, -1m'):
+                expect(search(folder, f'{name}: {MIDDLE}, {late}', 1) == [], late)
+            answer = watch.api('GET', 'search?what=' + urllib.parse.quote(f'{name}: {MIDDLE}'))
+            expect(answer == {'ok': True, 'found': [hit]}, answer)
+        expect(search(folder, 'nobody', 1) == [], 'another camera')
+        watch.end()
+
+
+def words(folder):
+    """What is wrong is said; the index is that of one file of cameras."""
+    expect('there is no ' in search(folder, 'door', 2), 'no index')
+    with Page({'door': moving(folder)}, folder) as watch:
+        wait_for(watch, folder, lambda found: found['second'])
+        for what, wrong in (('', "a camera's name"), ('do/or', "a camera's name"), ('door: 0,0 1,1', '3 to 255 points'),
+                            ('door: 0,0 1,1 2,1', 'from 0 to 1'), ('door: 10,10 20,20 20,10', 'from 0 to 1'),
+                            ('door: 0,0 1,0 1', '3 to 255 points'), ('door: 0,0 1,0 1,1 1', '"1" is neither'),
+                            ('door: yesterday', '"yesterday" is neither'),
+                            ('door: -1y', 'neither'), ('door: -1h, -2h', 'before the second'),
+                            ('door: -1h, now, now', 'too much'),
+                            ('door: 1e999,0 1,0 1,1', 'from 0 to 1'), ('door:' + ' 0,0' * 300, '3 to 255 points')):
+            for text in (search(folder, what, 2),
+                         watch.api('GET', 'search?what=' + urllib.parse.quote(what), status=422)['error']):
+                expect(wrong in text, (what, text))
+        expect('WHAT' in watch.api('GET', 'search', status=422)['error'], 'nothing is asked')
+        expect(watch.ask('search door')['found'], 'a command')
+        expect(search(folder, 'door: -1e999d, now') and search(folder, 'door: -nand'), 'longer ago than anything')
+        expect(search(folder, 'door', 0, '--config', watch.path), 'by the file')
+        expect('there is no ' in search(folder, 'door', 2, '--config', folder + '/other.json'), 'another file')
+        watch.end()
+    with open(index_of(folder).replace('index-', 'index-x'), 'wb'):
+        expect('--config' in search(folder, 'door', 2), 'two files')
+    with Page({'door': moving(folder)}, os.path.join(folder, 'rec'), index=False) as watch:
+        expect('there is no index' in watch.api('GET', 'search?what=door', status=409)['error'], 'no index')
+        watch.end()
+
+
+def is_set(folder):
+    """The clock is set back by an hour: each second is in the piece that it was recorded in, also where two pieces are
+    of the same time."""
+    clock = Clock(folder)
+    with Watch({'cameras': {'door': moving(folder, piece=3600)}}, folder, clock.env) as watch:
+        first = watch.wait('piece-begun', 'door')
+        wait_for(watch, folder, lambda found: found['second'] >= 3)
+        clock.set(-8)
+        second = watch.wait('piece-begun', 'door', after=first)
+        wait_for(watch, folder, lambda found: found['piece'] == 2)
+        watch.end()
+        with opened(folder) as database:
+            ends = database.execute('SELECT max (begin), min ("end" >= begin) FROM event').fetchone()
+        expect(ends[0] and ends[1] == 1, 'events end with cf-watch, and not before they begin')
+        lasted = {piece['file']: piece['duration_s'] for piece in watch.events if piece['type'] == 'piece-finished'}
+    found = {hit['piece']: hit for hit in search(folder, 'door')}
+    expect(set(found) == {first['file'], second['file']} == set(lasted), (found, lasted))
+    expect(seconds_of(second['start']) < seconds_of(found[first['file']]['end']), 'pieces of the same time')
+    for file, hit in found.items():
+        length = seconds_of(hit['end']) - seconds_of(hit['begin'])
+        expect(hit['offset'] <= 1 and hit['offset'] + length <= lasted[file] + 1.1, (hit, lasted))
+
+
+def pruned(folder):
+    """With its piece go its rows: of one that is deleted for its bytes, and of one that somebody has deleted while
+    cf-watch did not run, but not where all are missing, since their disk may be away."""
+    with Watch({'cameras': {'door': moving(folder, piece=1, keep_bytes=20000)}}, folder) as watch:
+        gone = watch.wait('piece-deleted', 'door')['file']
+        watch.wait('piece-deleted', 'door')
+        with opened(folder) as database:
+            watch.until('it is not found', lambda _: not database.execute(
+                'SELECT * FROM piece WHERE file = ?', (gone,)).fetchall())
+            for table in ('second', 'minute', 'event'):
+                expect(not database.execute(f'SELECT * FROM {table} WHERE piece NOT IN (SELECT id FROM piece)')
+                       .fetchall(), table)
+        watch.end()
+    config, rec, away = {'cameras': {'door': moving(folder, when='off')}}, folder + '/rec', folder + '/away'
+    with opened(folder) as database:  # the last ones that went when cf-watch ended are still in it
+        kept = {file for file, in database.execute('SELECT file FROM piece') if os.path.exists(file)}
+    expect(len(kept) > 1, kept)
+    one = sorted(kept)[0]
+    for remove in (lambda: None, lambda: os.rename(rec, away), lambda: os.remove(one)):
+        remove()
+        with Watch(config, folder) as watch:
+            watch.wait('started', 'door')
+            left = len(kept) - (not os.path.exists(one) and not os.path.exists(away))
+            wait_for(watch, folder, lambda found, left=left: found['piece'] == left)
+            watch.end()
+        expect(rows(folder)['piece'] == left, (left, rows(folder)))
+        if os.path.exists(away):
+            os.rename(away, rec)
+    expect(one not in {hit['piece'] for hit in search(folder, 'door')}, 'somebody has deleted it')
+
+
+def killed(folder):
+    """What a process that was killed has written is found, and what moves while nothing is recorded is not in its last
+    piece. A trigger is found anywhere."""
+    with Watch({'cameras': {'door': moving(folder, piece=3600)}}, folder) as watch:
+        wait_for(watch, folder, lambda found: found['second'] >= 3)
+        watch.kill(9, -9)
+    before = search(folder, 'door')
+    expect(len(before) == 1, before)
+    with Watch({'cameras': {'door': moving(folder, when='off'),
+                            'gate': camera(folder, when='motion', before=1, after=1)}}, folder) as watch:
+        watch.wait('started', 'gate')
+        watch.ask('trigger gate')
+        wait_for(watch, folder, lambda found: found['piece'] == 2)
+        piece = watch.wait('piece-finished', 'gate', after={'seq': 0})
+        watch.end()
+    after = search(folder, 'door')
+    expect([hit['end'] for hit in after] == [hit['end'] for hit in before], (before, after))
+    hit, = search(folder, f'gate: {CORNER}')
+    expect(hit['piece'] == piece['file'] and [event['kind'] for event in hit['events']] == ['motion'], hit)
+
+
+def full(folder):
+    """While somebody locks the file, what is too much is dropped and counted, and the camera goes on; later all is
+    written again, and the metrics have the count."""
+    names = [(x / 40, y / 40) for x in range(40) for y in range(40)]
+    zones = '; '.join(f'{x}-{y}: {x},{y} {x + .02},{y} {x + .02},{y + .02}' for x, y in names)
+    door = {**moving(folder), 'filter': f'{MOVES} min-age=0 zones="{zones}"', 'rate': 30}
+    checks = SCHEMAS['event']  # of so many events would take too long
+    SCHEMAS['event'] = None
+    with Watch({'cameras': {'door': door, 'gate': moving(folder)}}, folder) as watch:
+        wait_for(watch, folder, lambda found: found['second'] >= 4)
+        with opened(folder) as database:
+            database.execute('BEGIN IMMEDIATE')
+            expect('locked' in watch.wait('index-failed')['reason'], 'index-failed')
+            dropped = watch.wait('index-dropped')
+            expect(dropped['count'] > 0, dropped)
+            watch.ask('remove door')  # or the events would soon be too many for this reader
+            expect(search(folder, 'gate'), 'reading goes on')
+            before = database.execute('SELECT max (second) FROM second').fetchone()
+            database.execute('ROLLBACK')
+            watch.until('it is written',
+                        lambda _: database.execute('SELECT max (second) FROM second').fetchone() > before)
+        watch.end()
+    SCHEMAS['event'] = checks
+
+
+def broken(folder):
+    """A file that is none of SQLite's, is of another version or damaged, or is taken away while cf-watch runs, is moved
+    aside; another one is begun, and has the pieces that are being recorded."""
+    config = {'cameras': {'door': moving(folder, piece=3600)}}
+    with Watch(config, folder) as watch:
+        wait_for(watch, folder, lambda found: found['second'])
+        path = index_of(folder)
+        for name in glob.glob(path + '*'):
+            os.remove(name)
+        expect('taken' in watch.wait('index-broken')['reason'], 'taken away')
+        wait_for(watch, folder, lambda found: found['piece'] == 1)
+        watch.end()
+    with opened(folder) as database:
+        database.execute('PRAGMA user_version = 7')
+    with open(path, 'rb') as file:
+        head = file.read(4096)
+    for reason, text in (('version', None), ('malformed', head + b'no index' * 512 * 8),
+                         ('not a database', b'no index at all' * 1000)):
+        if text:
+            with open(path, 'wb') as file:
+                file.write(text)
+            expect(reason in search(folder, 'door', 2), 'cf-search')
+        with Watch(config, folder) as watch:
+            event = watch.wait('index-broken')
+            expect(reason in event['reason'] and event['file'] == path + '.broken', event)
+            wait_for(watch, folder, lambda found: found['second'])
+            watch.end()
+
+
+DAYS, CAMERAS, SHARE = 30, 16, 0.12
+SLOWER = 4  # other tests run beside it
+
+
+def pack(cells):
+    """Returns 36 rows as search.h has them."""
+    used = [row for row in range(36) if cells[row]]
+    return bytes(used[:1]) + struct.pack(f'<{used[-1] - used[0] + 1}Q', *cells[used[0]:used[-1] + 1])
+
+
+def day_of(chance, number, start):
+    """Writes down a day of a camera: returns the pieces, seconds and minutes, in 12 % of whose seconds a box moves."""
+    seconds, minutes = [], {}
+    for second in range(86400):
+        if chance.random() < SHARE:
+            row, column = chance.randrange(28), chance.randrange(48)
+            bits = ((1 << chance.randrange(2, 12)) - 1) << column
+            cells = [0] * row + [bits] * chance.randrange(2, 8)
+            cells += [0] * (36 - len(cells))
+            piece, minute = number + second // 3600, (start + second) // 60
+            seconds.append((piece, start + second, pack(cells)))
+            together = minutes.setdefault((piece, minute), [0] * 36)
+            together[row:row + 8] = [a | b for a, b in zip(together[row:row + 8], cells[row:row + 8])]
+    return seconds, [(*key, pack(cells)) for key, cells in minutes.items()]
+
+
+def month(folder):
+    """30 days of 16 cameras, of which something moves in 12 % of all seconds, are searched within 100 ms: what is
+    never there, what is there a thousand times, and page after page by HTTP."""
+    with Watch({'cameras': {'door': moving(folder)}}, folder) as watch:  # makes the tables
+        wait_for(watch, folder, lambda found: found['second'])
+        watch.end()
+    begun, chance = time.monotonic(), random.Random(1)
+    start = int(time.time()) // 86400 * 86400 - DAYS * 86400
+    with opened(folder) as database:
+        database.execute('PRAGMA synchronous = OFF')
+        database.execute('BEGIN')
+        for one in range(CAMERAS):
+            first = 1000 * (one + 1)
+            seconds, minutes = day_of(chance, first, start)
+            database.executemany('INSERT INTO second VALUES (?, ?, ?)', seconds)
+            database.executemany('INSERT INTO minute VALUES (?, ?, ?)', minutes)
+            for hour in range(24 * DAYS):
+                at = start + 3600 * hour
+                database.execute('INSERT INTO piece VALUES (?, ?, ?, ?, NULL, 0)',
+                                 (first + hour, f'cam{one}', f'/rec/cam{one}-{hour}.mkv', at * 10**6))
+            for day in range(1, DAYS):
+                for table, column, by in (('second', 'second', 86400), ('minute', 'minute', 1440)):
+                    database.execute(f'INSERT INTO {table} SELECT piece + {24 * day}, {column} + {by * day}, cells '
+                                     f'FROM {table} WHERE piece BETWEEN {first} AND {first + 23}')
+        database.execute('COMMIT')
+        count = database.execute('SELECT count (*) FROM second').fetchone()[0]
+    print(f'    {count} seconds, {os.path.getsize(index_of(folder)) >> 20} MiB, made in '
+          f'{time.monotonic() - begun:.0f} s')
+    expect(count > 0.11 * DAYS * CAMERAS * 86400, count)
+    with Page({'door': moving(folder, when='off')}, folder) as watch:
+        for what, most in (('cam3: 0.97,0.97 1,0.97 1,1', 0), ('cam3: 0.3,0.3 0.4,0.3 0.4,0.4 0.3,0.4', 500),
+                           ('cam15', 500), ('nobody', 0)):
+            took, path = [], 'search?what=' + urllib.parse.quote(what)
+            for _ in range(5):
+                before = time.monotonic()
+                answer = watch.api('GET', path)
+                took.append(time.monotonic() - before)
+            expect(len(answer['found']) == most and ('next' in answer) == bool(most), (what, len(answer['found'])))
+            print(f'    {what}: {min(took) * 1000:.0f} ms, at most {max(took) * 1000:.0f}')
+            expect(min(took) < 0.1 * SLOWER, (what, took))
+        # One page after the other has each second once, as the table says.
+        pages, found, last = 0, [], ''
+        what = time.strftime('cam1: %Y-%m-%d, %Y-%m-%dT06:00', time.gmtime(start))
+        while what:
+            answer = watch.api('GET', 'search?what=' + urllib.parse.quote(what))
+            for hit in answer['found']:
+                expect(hit['begin'] > last and hit['end'] > hit['begin'], (last, hit))
+                last = hit['begin']
+            found += answer['found']
+            pages, what = pages + 1, answer.get('next')
+        with opened(folder) as database:
+            count = database.execute('SELECT count (*) FROM second JOIN piece ON id = piece WHERE camera = ? AND '
+                                     'second < ?', ('cam1', start + 6 * 3600)).fetchone()[0]
+        spans = sum(seconds_of(hit['end']) - seconds_of(hit['begin']) for hit in found)
+        expect(pages > 2 and count <= spans < 1.5 * count, (pages, count, spans))
+        watch.end()
+
+
+if __name__ == '__main__':
+    sys.exit(main(where, words, is_set, pruned, killed, full, broken, month))
