@@ -217,8 +217,8 @@ def browser(folder):
                     'document.querySelector("#change button").click()', example)
             web.until(f'{example}: it runs', lambda e=example: web.run(value, 'line') == one.api(
                 'GET', 'cameras/try/elements')['line'] and one.until(e, lambda now: now['state'] == 'up') and
-                web.run('return controls.size > 10 && '
-                        '[...document.querySelectorAll("figure img")].every(one => one.complete)'))
+                web.run('return controls.size > 10 && [...document.querySelectorAll("figure:not([hidden]) img")]'
+                        '.every(one => one.src && one.complete)'))
         expect(len(examples) > 6, examples)
         web.run(line, 'cudamedian')
         web.until('another line', lambda: web.run('return controls.has("0/percentile")'))
