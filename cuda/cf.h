@@ -418,7 +418,16 @@ typedef struct {
   int x, y, width, height;       /* the smallest rectangle around it, pixels */
   double centroid_x, centroid_y; /* mean position of its pixels; the first pixel of a row is at 0 */
   double mean[3];                /* Y, Cb, Cr in levels of 8 bits (RGB formats: full range BT.601) */
+  uint32_t confirmed, fresh;     /* motion: pixels whose motion is confirmed, and that this frame confirms; else 0 */
 } CfRegion;
+
+/* What a frame is like, see median/running.h. All 0 where there was no frame before it. */
+typedef struct {
+  uint32_t blocks, equal, dark, bright;   /* blocks; those that are as in the frame before; dark; bright */
+  uint32_t edges, back_edges, same_edges; /* strong edges of the frame, of the background, of both alike */
+  uint32_t mean;                          /* of the blocks' values: a level of 8 bits is 16 */
+  bool anew, loose, lit;
+} CfScene;
 
 typedef struct {
   unsigned n;
@@ -426,6 +435,7 @@ typedef struct {
   bool unknown;          /* of motion: there was nothing to compare the frame with */
   const uint16_t *label; /* each pixel's index into `region`, row by row; NULL unless label-meta is on */
   size_t pitch;          /* bytes from a row of labels to the next */
+  const CfScene *scene;  /* of a filter that looks at scenes, else NULL */
 } CfRegions;
 
 /* Returns the regions of the last frame enqueued; on CUDA, wait for the stream first. They

@@ -139,15 +139,35 @@ post (const GstCfEvents *e, GstStructure *s)
   gst_element_post_message (e->element, gst_message_new_element (GST_OBJECT (e->element), s));
 }
 
-/* Takes what is so in this frame. Returns whether the state changes by it. */
+void
+gst_cf_events_post (const GstCfEvents *e, const gchar *event, const gchar *field, ...)
+{
+  GstStructure *s = new_event (e, event, NULL);
+  va_list fields;
+
+  va_start (fields, field);
+  if (field)
+    gst_structure_set_valist (s, field, fields);
+  va_end (fields);
+  post (e, s);
+}
+
+GstClockTime
+gst_cf_events_running_time (const GstCfEvents *e)
+{
+  return e->running;
+}
+
+/* Takes what is so in this frame. A frame that does not count leaves another state as it waits. Returns whether the
+ * state changes by it. */
 static gboolean
-settle (const GstCfEvents *e, State *state, gboolean on)
+settle (const GstCfEvents *e, State *state, gboolean on, gboolean counts)
 {
   if (on == state->on) {
     state->otherwise = 0;
     return FALSE;
   }
-  if (state->otherwise++ < e->min_age)
+  if (!counts || state->otherwise++ < e->min_age)
     return FALSE;
   *state = (State) { on, 0 };
   return TRUE;
@@ -210,7 +230,29 @@ has_centroid (const GstCfEvents *e, const CfZone *zone, const CfRegion *r)
 
 /* ---- motion ------------------------------------------------------------------- */
 
-/* Posts an event with the boxes of all motion, or of that in a zone. */
+/* Is the motion of a region confirmed, and, unless `zone` is NULL, in the zone? */
+static gboolean
+moves_in (const GstCfEvents *e, const CfZone *zone, const CfRegion *r)
+{
+  return r->confirmed > 0 && (!zone || overlaps (e, zone, r));
+}
+
+/* Takes whether something moves in the frame, or in a zone. A frame that only holds what earlier ones have confirmed
+ * does not count. Returns whether the state changes by it. */
+static gboolean
+settle_motion (const GstCfEvents *e, State *state, const CfZone *zone, const CfRegions *regions)
+{
+  gboolean moves = FALSE, confirms = FALSE;
+
+  for (unsigned i = 0; regions && i < regions->n; i++)
+    if (moves_in (e, zone, &regions->region[i])) {
+      moves = TRUE;
+      confirms = confirms || regions->region[i].fresh > 0;
+    }
+  return settle (e, state, moves, !moves || confirms);
+}
+
+/* Posts an event with the boxes of all motion that is confirmed, or of that in a zone. */
 static void
 post_motion (const GstCfEvents *e, const gchar *event, const CfZone *zone, const CfRegions *regions)
 {
@@ -223,7 +265,7 @@ post_motion (const GstCfEvents *e, const gchar *event, const CfZone *zone, const
     const CfRegion *r = &regions->region[i];
     GValue value = G_VALUE_INIT;
 
-    if (zone && !overlaps (e, zone, r))
+    if (!moves_in (e, zone, r))
       continue;
     g_value_init (&value, GST_TYPE_STRUCTURE);
     g_value_take_boxed (&value, e->describe (r));
@@ -233,15 +275,6 @@ post_motion (const GstCfEvents *e, const gchar *event, const CfZone *zone, const
   gst_structure_set (s, "area", G_TYPE_UINT, area, NULL);
   gst_structure_take_value (s, "boxes", &list);
   post (e, s);
-}
-
-static gboolean
-moves_in (const GstCfEvents *e, const CfZone *zone, const CfRegions *regions)
-{
-  for (unsigned i = 0; regions && i < regions->n; i++)
-    if (overlaps (e, zone, &regions->region[i]))
-      return TRUE;
-  return FALSE;
 }
 
 void
@@ -254,13 +287,13 @@ gst_cf_events_motion (GstCfEvents *e, const CfRegions *regions)
     motion = new_object (e, 0);
   if (!regions)
     e->min_age = 0;
-  changed = settle (e, &motion->there, regions && regions->n > 0);
+  changed = settle_motion (e, &motion->there, NULL, regions);
   if (changed && motion->there.on)
     post_motion (e, "motion-start", NULL, regions);
   for (guint i = 0; i < n_zones (e); i++) {
     const CfZone *zone = &e->zones->zone[i];
 
-    if (settle (e, &motion->zone[i], moves_in (e, zone, regions)))
+    if (settle_motion (e, &motion->zone[i], zone, regions))
       post_motion (e, motion->zone[i].on ? "enter-zone" : "leave-zone", zone, regions);
   }
   if (changed && !motion->there.on)
@@ -286,14 +319,14 @@ post_region (const GstCfEvents *e, const gchar *event, const CfZone *zone, const
 static void
 follow (const GstCfEvents *e, Object *object, gboolean there)
 {
-  const gboolean changed = settle (e, &object->there, there);
+  const gboolean changed = settle (e, &object->there, there, TRUE);
 
   if (changed && there)
     post_region (e, "appear", NULL, object);
   for (guint i = 0; i < n_zones (e); i++) {
     const CfZone *zone = &e->zones->zone[i];
 
-    if (settle (e, &object->zone[i], there && has_centroid (e, zone, &object->region)))
+    if (settle (e, &object->zone[i], there && has_centroid (e, zone, &object->region), TRUE))
       post_region (e, object->zone[i].on ? "enter-zone" : "leave-zone", zone, object);
   }
   if (changed && !there)

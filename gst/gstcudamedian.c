@@ -12,25 +12,45 @@
  * edges stay sharp. The window has up to 255 x 255 samples and spans up to 15 frames, or 63 if it has one sample in
  * each. The GPU filters where there is one, otherwise the CPU, with identical results.
  *
- * With temporal-method=running the element knows what a camera sees when nothing moves: a background that follows the
- * frames slowly, the running median. #GstCudaMedian:output then shows the frame as it is, the background, how far the
- * frame is from it, or what moves in white. With #GstCudaMedian:motion-meta applications receive where something moves
- * in two ways:
+ * With temporal-method=running the element finds what moves before a camera that stands still, and it knows what the
+ * camera sees when nothing moves: the background. It looks at blocks of 4 x 4 pixels. Where blocks differ from the
+ * background, by more than 6 levels of 255 and by more than the place changes by itself (noise, leaves in the wind,
+ * water), something moves. More or less light on a part of the frame is no motion, a lamp, clouds, the camera's own
+ * gain: it changes the light, but not what is seen in it. A camera that shakes makes little motion. Where a thing was
+ * and has gone, motion ends within some frames; what comes and stands still moves until the background has followed it,
+ * by a level in 16 frames. #GstCudaMedian:output shows the frame as it is, the background, the frame with the
+ * background where something moves, the difference of both, or what moves in white.
  *
- * * A #GstVideoRegionOfInterestMeta of type "motion" for each place, around connected cells of 16 x 16 pixels, with a
- *   parameter structure "motion": the `area` of its cells in pixels, and `centroid-x` and `centroid-y`. The properties
- *   for regions of the other elements read it, as in the line below. Where nothing moves, the frame carries one of
- *   0 x 0 pixels that says so; where it is not known yet what moves, none.
- * * The element message "cudamedian" when motion starts and when it stops, with `event` ("motion-start" or
- *   "motion-stop"), timestamp, stream-time, running-time and duration, width and height of the frame, the `area` of all
- *   cells in motion, and the array "boxes" of such structures plus x, y, width and height. What ends the stream, or
- *   turns motion-meta off, stops motion as well. With #GstCudaMedian:zones there are also the events "enter-zone" and
- *   "leave-zone", with the name in the field `zone`, when motion begins and ends there; "boxes" then has those that
- *   overlap the zone. What an event reports has lasted for #GstCudaMedian:min-age frames before.
+ * With #GstCudaMedian:motion-meta applications receive what moves in two ways, one for hiding, which must not wait, and
+ * one for alarms, which must not be false:
  *
- * The background begins anew at the start, with new caps, after a flush, and where the CPU takes over from a GPU that
- * has failed. It is not known what moves in the frame with which it begins: filters with roi-type=motion filter all of
- * it, and no event is posted.
+ * * At once: a #GstVideoRegionOfInterestMeta of type "motion" for each place, around connected cells of 16 x 16 pixels,
+ *   with a parameter structure "motion": the `area` of its cells in pixels, how much of it is `confirmed`, `centroid-x`
+ *   and `centroid-y`. The properties for regions of the other elements read it, as in the line below. Where nothing
+ *   moves, the frame carries one of 0 x 0 pixels that says so; where it is not known what moves, none.
+ * * When it is confirmed: the element message "cudamedian" when motion starts and when it stops, with `event`
+ *   ("motion-start" or "motion-stop"), timestamp, stream-time, running-time and duration, width and height of the
+ *   frame, the `area` of all places with confirmed motion, and the array "boxes" of such structures plus x, y, width
+ *   and height. Motion is confirmed where the same blocks have differed in three frames one after the other, so a
+ *   flash, an insect or a drop is no event, and what moves is one in the third frame at the earliest. What ends the
+ *   stream, or turns motion-meta off, stops motion as well. With #GstCudaMedian:zones there are also the events
+ *   "enter-zone" and "leave-zone", with the name in the field `zone`, when confirmed motion begins and ends there;
+ *   "boxes" then has those that overlap the zone. With #GstCudaMedian:min-age motion has to be confirmed in as many
+ *   frames before it starts, and to be gone for as many before it stops.
+ *
+ * With #GstCudaMedian:tamper the element says what happens to the camera itself, with or without motion-meta: messages
+ * "cudamedian" with timestamp, stream-time, running-time, duration, width and height, and `event`:
+ *
+ * * "light" when the light changes, at once: with the mean brightness before and after, `from` and `to`, in levels of
+ *   255.
+ * * "NAME-start" when a state has lasted for a second, and "NAME-stop" when it has been over for a second, with
+ *   `seconds`, how long it lasted. NAME is shake (the camera moves), covered, blinded (half of the frame is nearly
+ *   white), dark, defocused, turned (it sees something else; for 10 seconds, then that is its view), or frozen (for two
+ *   seconds all frames are the same: no camera is without noise). Nothing is posted in the first second.
+ *
+ * The background begins anew at the start, with new caps, after a flush, where the CPU takes over from a GPU that has
+ * failed, and in a frame in which more than 60 % of the cells have changed: the camera was turned, or the picture was
+ * switched. It is not known what moves in such a frame: filters with roi-type=motion filter all of it.
  *
  * ## Example launch lines
  * |[
@@ -53,21 +73,30 @@
  * gst-launch-1.0 -m v4l2src ! decodebin ! videoconvert ! cudamedian temporal-method=running motion-meta=true ! fakesink
  * ]| Prints when motion starts and stops, and where.
  * |[
+ * gst-launch-1.0 -m v4l2src ! decodebin ! videoconvert ! cudamedian temporal-method=running tamper=true ! fakesink
+ * ]| Prints when the camera is covered, turned, blinded, out of focus, shakes or is frozen, and when the light changes.
+ * |[
  * gst-launch-1.0 filesrc location=street.mp4 ! decodebin ! videoconvert ! \
  *   cudamedian temporal-method=running output=background ! videoconvert ! autovideosink
- * ]| Shows the background that the frames are compared with; what passes leaves a trace in it.
+ * ]| Shows the background that the frames are compared with.
+ * |[
+ * gst-launch-1.0 v4l2src ! decodebin ! videoconvert ! cudamedian temporal-method=running output=still ! \
+ *   videoconvert ! autovideosink
+ * ]| Removes people from the live picture: where something moves it shows what is behind.
  *
  * Since: 0.1
  */
 #include "gstcudamedian.h"
-#include "gstcfevents.h"
+#include "gstcftamper.h"
 
 GST_DEBUG_CATEGORY_STATIC (gst_cuda_median_debug);
 #define GST_CAT_DEFAULT gst_cuda_median_debug
 
 struct _GstCudaMedian {
   GstCfFilter parent;
-  GstCfEvents *events; /* of the thread that finishes frames; while none is pending, of the streaming thread */
+  /* of the thread that finishes frames; while none is pending, of the streaming thread */
+  GstCfEvents *events;
+  GstCfTamper tamper;
 };
 
 G_DEFINE_TYPE_WITH_CODE (GstCudaMedian, gst_cuda_median, GST_TYPE_CF_FILTER,
@@ -80,8 +109,8 @@ GST_ELEMENT_REGISTER_DEFINE (cudamedian, "cudamedian", GST_RANK_NONE, GST_TYPE_C
 static GstStructure *
 describe_place (const CfRegion *r)
 {
-  return gst_structure_new ("motion", "area", G_TYPE_UINT, r->area, "centroid-x", G_TYPE_DOUBLE, r->centroid_x,
-      "centroid-y", G_TYPE_DOUBLE, r->centroid_y, NULL);
+  return gst_structure_new ("motion", "area", G_TYPE_UINT, r->area, "confirmed", G_TYPE_UINT, r->confirmed,
+      "centroid-x", G_TYPE_DOUBLE, r->centroid_x, "centroid-y", G_TYPE_DOUBLE, r->centroid_y, NULL);
 }
 
 /* Adds its box. */
@@ -98,7 +127,9 @@ describe_box (const CfRegion *r)
 static void
 add_metas (GstBuffer *buffer, const CfRegions *regions)
 {
-  if (regions->n == 0 && !regions->unknown) /* filters that hide what moves need to know that nothing does */
+  if (regions->unknown) /* filters that hide what moves take all of a frame that says nothing about it */
+    return;
+  if (regions->n == 0) /* they need to know that nothing does */
     gst_video_region_of_interest_meta_add_param (
         gst_buffer_add_video_region_of_interest_meta (buffer, "motion", 0, 0, 0, 0),
         describe_place (&(CfRegion) { 0 }));
@@ -117,12 +148,15 @@ regions_found (GstCfFilter *filter, GstBuffer *buffer, const GstVideoInfo *info,
     gconstpointer params)
 {
   GstCudaMedian *self = GST_CUDA_MEDIAN (filter);
+  const gboolean tamper = gst_cf_filter_int_param (filter, params, "tamper");
+  const CfRegions *motion = gst_cf_filter_int_param (filter, params, "motion-meta") ? regions : NULL;
 
-  if (regions)
-    add_metas (buffer, regions);
+  if (motion)
+    add_metas (buffer, motion);
   gst_cf_events_frame (self->events, buffer, &GST_BASE_TRANSFORM (self)->segment, info,
       gst_cf_filter_text_param (filter, params, "zones"), gst_cf_filter_int_param (filter, params, "min-age"));
-  gst_cf_events_motion (self->events, regions);
+  gst_cf_events_motion (self->events, motion);
+  gst_cf_tamper_frame (&self->tamper, self->events, tamper && regions ? regions->scene : NULL);
   return TRUE;
 }
 
@@ -130,8 +164,11 @@ static gboolean
 sink_event (GstBaseTransform *trans, GstEvent *event)
 {
   if (GST_EVENT_TYPE (event) == GST_EVENT_EOS) {
+    GstCudaMedian *self = GST_CUDA_MEDIAN (trans);
+
     gst_cf_filter_drain (GST_CF_FILTER (trans));
-    gst_cf_events_motion (GST_CUDA_MEDIAN (trans)->events, NULL);
+    gst_cf_events_motion (self->events, NULL);
+    gst_cf_tamper_frame (&self->tamper, self->events, NULL);
   }
   return GST_BASE_TRANSFORM_CLASS (gst_cuda_median_parent_class)->sink_event (trans, event);
 }
@@ -139,8 +176,12 @@ sink_event (GstBaseTransform *trans, GstEvent *event)
 static GstStateChangeReturn
 change_state (GstElement *element, GstStateChange transition)
 {
-  if (transition == GST_STATE_CHANGE_READY_TO_PAUSED)
-    gst_cf_events_reset (GST_CUDA_MEDIAN (element)->events);
+  GstCudaMedian *self = GST_CUDA_MEDIAN (element);
+
+  if (transition == GST_STATE_CHANGE_READY_TO_PAUSED) {
+    gst_cf_events_reset (self->events);
+    self->tamper = (GstCfTamper) { 0 };
+  }
   return GST_ELEMENT_CLASS (gst_cuda_median_parent_class)->change_state (element, transition);
 }
 

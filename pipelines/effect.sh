@@ -75,6 +75,8 @@ table () {
   effect hide-motion 'Hides whatever moves, and all of the first frame, for cameras that stand still.' \
     cudamedian temporal-method=running motion-meta=true '!' \
     cudaconvolve preset=fill roi-meta=true roi-type=motion roi-grow=10
+  effect remove-motion 'Removes people live: shows what is behind whatever moves, for cameras that stand still.' \
+    cudamedian temporal-method=running output=still
 
   effect regions 'Paints each region in its mean colour; the program cf-regions prints them as a table.' \
     cudasegment

@@ -24,6 +24,7 @@ static const CfEnumValue outputs[] = {
   { CF_MEDIAN_BACKGROUND, "background", "running: the frame without what moves" },
   { CF_MEDIAN_DIFFERENCE, "difference", "running: how far each sample is from the background" },
   { CF_MEDIAN_MASK, "mask", "running: white where something moves, black elsewhere" },
+  { CF_MEDIAN_STILL, "still", "running: the frame, with the background where something moves" },
   { 0, NULL, NULL },
 };
 
@@ -36,8 +37,7 @@ static const CfParam params[] = {
   { "percentile", CF_TYPE_INT, FIELD (percentile), 0, 100, 50, NULL, "%",
       "Rank of the output among the window's sorted samples: 0 minimum, 50 median, 100 maximum" },
   { "threshold", CF_TYPE_INT, FIELD (threshold), 0, 65535, 0, NULL, "sample value",
-      "Replace a sample only if it differs from the result by more than this; running: a sample moves if it differs "
-      "from the background by more than this (0 = a sixteenth of the range: 16 of 8 bits)" },
+      "Replace a sample only if it differs from the result by more than this" },
   { "temporal-depth", CF_TYPE_INT, FIELD (temporal_depth), 1, CF_MEDIAN_MAX_DEPTH, 1, NULL, "frames",
       "Number of frames in the window, the current one and those before it, or around it with temporal-center; odd; "
       "above 15 with kernel-size=1 only" },
@@ -49,21 +49,22 @@ static const CfParam params[] = {
   { "temporal-method", CF_TYPE_ENUM, FIELD (temporal_method), 0, 0, CF_MEDIAN_WINDOW, methods, "",
       "How frames are filtered over time" },
   { "output", CF_TYPE_ENUM, FIELD (output), 0, 0, CF_MEDIAN_RESULT, outputs, "", "What the output shows" },
-  { "rate", CF_TYPE_DOUBLE, FIELD (rate), 0, 1, 0.002, NULL, "of the range per frame",
-      "running: how far the background moves towards a frame at most; what has changed for good is background after at "
-      "most 1 / rate frames" },
   { "motion-meta", CF_TYPE_BOOL, FIELD (motion_meta), 0, 1, 0, NULL, "",
       "running: attach a region of interest of type motion for each place where something moves, and post when motion "
       "starts and stops" },
   { "motion-min-area", CF_TYPE_INT, FIELD (motion_min_area), 0, CF_MAX_SIZE *CF_MAX_SIZE, 0, NULL, "pixels",
       "running: motion of fewer pixels in connected cells of 16 x 16 is none" },
   { "motion-hold", CF_TYPE_INT, FIELD (motion_hold), 0, 10000, 10, NULL, "frames",
-      "running: how long a cell of 16 x 16 pixels stays in motion after the last frame that moved in it" },
+      "running: how long a cell of 16 x 16 pixels stays in motion after the last frame in which it moved" },
   { "zones", CF_TYPE_STRING, FIELD (zones), 0, 0, 0, NULL, "",
       "running: parts of the frame whose motion is reported: \"door: 0.1,0.2 0.4,0.2 0.4,0.6; yard: ...\", a name and "
       "corners in fractions of the frame each" },
   { "min-age", CF_TYPE_INT, FIELD (min_age), 0, 10000, 0, NULL, "frames",
-      "running: post that motion starts or stops only after it has been so for as many frames before" },
+      "running: post that motion starts only after as many frames with confirmed motion, and that it stops only after "
+      "as many frames without any" },
+  { "tamper", CF_TYPE_BOOL, FIELD (tamper), 0, 1, 0, NULL, "",
+      "running: post when the light changes, and when the camera shakes, is covered, blinded, dark, out of focus, "
+      "turned or frozen" },
 };
 
 CfMedianWindow
@@ -123,14 +124,12 @@ advise (const CfVideo *video, const void *params_, CfStatus *status)
   const CfMedianParams *p = params_;
 
   (void) video;
-  if (!is_running (p) && p->motion_meta)
-    cf_fail (status, CF_OK, "motion-meta has no effect without temporal-method=running");
+  if (!is_running (p) && (p->motion_meta || p->tamper))
+    cf_fail (status, CF_OK, "%s has no effect without temporal-method=running", p->tamper ? "tamper" : "motion-meta");
   else if (!is_running (p) && p->output != CF_MEDIAN_RESULT)
     cf_fail (status, CF_OK, "output has no effect without temporal-method=running");
   else if (is_running (p) && p->temporal_depth > 1)
-    cf_fail (status, CF_OK,
-        "temporal-depth has no effect with temporal-method=running; rate says how slowly the "
-        "background follows");
+    cf_fail (status, CF_OK, "temporal-depth has no effect with temporal-method=running");
   else if (is_running (p) && p->temporal_center)
     cf_fail (status, CF_OK, "temporal-center has no effect with temporal-method=running");
 }

@@ -38,16 +38,16 @@
  * | temporal-center | false, true (false) | next frame; the history starts anew |
  * | color-order | per-channel, packed (per-channel) | next frame; the history starts anew, as with apply-to |
  * | temporal-method | window, running (window) | next frame; the history starts anew |
- * | output | result, background, difference, mask (result) | next frame |
- * | rate | of the range per frame, 0..1 (0.002) | next frame |
+ * | output | result, background, difference, mask, still (result) | next frame |
  * | motion-meta | false, true (false) | next frame |
  * | motion-min-area | pixels, 0..268435456 (0) | next frame |
  * | motion-hold | frames, 0..10000 (10) | next frame; cells in motion stay so for as many frames at most |
  * | zones | text: "name: x,y x,y x,y; ...", fractions of the frame | next frame |
  * | min-age | frames, 0..10000 (0) | next frame |
+ * | tamper | false, true (false) | next frame |
  *
- * The above is temporal-method=window. The running method, whose contract is running.h, takes the threshold and the
- * parameters from output on, and no other; zones and min-age are for the element's messages.
+ * The above is temporal-method=window. The running method, whose contract is running.h, takes the parameters from
+ * output on, and no other; zones, min-age and tamper are for the element's messages.
  *
  * Order statistics are exact integers, so every variant on either backend gives the same bytes.
  *
@@ -64,7 +64,13 @@ CF_BEGIN_DECLS
 
 typedef enum { CF_MEDIAN_PER_CHANNEL, CF_MEDIAN_PACKED } CfMedianColorOrder;
 typedef enum { CF_MEDIAN_WINDOW, CF_MEDIAN_RUNNING } CfMedianMethod;
-typedef enum { CF_MEDIAN_RESULT, CF_MEDIAN_BACKGROUND, CF_MEDIAN_DIFFERENCE, CF_MEDIAN_MASK } CfMedianOutput;
+typedef enum {
+  CF_MEDIAN_RESULT,
+  CF_MEDIAN_BACKGROUND,
+  CF_MEDIAN_DIFFERENCE,
+  CF_MEDIAN_MASK,
+  CF_MEDIAN_STILL
+} CfMedianOutput;
 
 typedef struct {
   int kernel_size, kernel_width, kernel_height;
@@ -74,10 +80,10 @@ typedef struct {
   int color_order;     /* CfMedianColorOrder */
   int temporal_method; /* CfMedianMethod */
   int output;          /* CfMedianOutput */
-  double rate;
   int motion_meta, motion_min_area, motion_hold;
   char *zones;
   int min_age;
+  int tamper;
 } CfMedianParams;
 
 /* The most frames of a window, and of one with more than a sample of each. */

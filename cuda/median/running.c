@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * median/running.c: the running median's descriptor and steps, and the regions of motion that it makes of counted
- * cells. */
+ * median/running.c: the running background's descriptor, and the regions of motion that are made of cells. */
 #include "running.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#define ONE (1 << 24) /* of rate and carry */
 
 static CfRunning *
 running_of (CfPlan *plan)
@@ -28,16 +25,22 @@ cf_running_init (CfPlan *plan, CfStatus *status)
   r->height = plan->video.height;
   r->columns = cf_divide_up (r->width, CF_RUNNING_CELL);
   r->rows = cf_divide_up (r->height, CF_RUNNING_CELL);
-  r->pitch = cf_divide_up (r->columns, 4) * 4;
+  r->n_cells = r->columns * r->rows;
+  r->real_x = cf_divide_up (r->width, CF_RUNNING_BLOCK);
+  r->real_y = cf_divide_up (r->height, CF_RUNNING_BLOCK);
+  r->tile = cf_max (2, (r->rows + 3) / 7);
+  r->tiles_x = cf_divide_up (r->columns, r->tile);
+  r->tiles_y = cf_divide_up (r->rows, r->tile);
   r->apply_to = plan->common.apply_to;
-  cells = (size_t) r->columns * (size_t) r->rows;
+  cells = (size_t) r->n_cells;
   /* No two groups have cells in the same square of 2 x 2 cells. */
   groups = (size_t) cf_divide_up (r->columns, 2) * (size_t) cf_divide_up (r->rows, 2);
   r->left = calloc (cells, sizeof *r->left);
+  r->sure_left = calloc (cells, sizeof *r->sure_left);
   r->parent = malloc (cells * sizeof *r->parent);
   r->pixels = malloc (cells * sizeof *r->pixels);
   r->region = malloc (groups * sizeof *r->region);
-  if (!r->left || !r->parent || !r->pixels || !r->region)
+  if (!r->left || !r->sure_left || !r->parent || !r->pixels || !r->region)
     return cf_fail (status, CF_NO_MEMORY, "out of memory: motion in %zu cells", cells);
   return CF_OK;
 }
@@ -48,6 +51,7 @@ cf_running_free (CfPlan *plan)
   CfRunning *r = running_of (plan);
 
   free (r->left);
+  free (r->sure_left);
   free (r->parent);
   free (r->pixels);
   free (r->region);
@@ -56,7 +60,8 @@ cf_running_free (CfPlan *plan)
 static void
 forget_cells (CfRunning *r)
 {
-  memset (r->left, 0, (size_t) r->columns * (size_t) r->rows * sizeof *r->left);
+  memset (r->left, 0, (size_t) r->n_cells * sizeof *r->left);
+  memset (r->sure_left, 0, (size_t) r->n_cells * sizeof *r->sure_left);
   r->n_regions = 0;
   r->fresh = false;
 }
@@ -66,7 +71,7 @@ cf_running_reset (CfPlan *plan)
 {
   CfRunning *r = running_of (plan);
 
-  r->begun = false;
+  r->begun = r->has_back = false;
   forget_cells (r);
 }
 
@@ -88,19 +93,17 @@ CfRunningFrame
 cf_running_frame (CfPlan *plan)
 {
   const CfMedianParams *p = plan->params;
-  const int bits = cf_format_info (plan->video.format)->bits, largest = (1 << bits) - 1;
+  const CfFormatInfo *info = cf_format_info (plan->video.format);
   CfRunning *r = running_of (plan);
-  CfRunningFrame frame = { largest, p->threshold ? p->threshold : (1 << bits) / 16 };
+  const bool back = p->output != CF_MEDIAN_RESULT;
+  CfRunningFrame frame = { .first = !r->begun, .begins = back && !r->has_back, .back = back, .output = p->output };
 
-  if (r->begun) {
-    r->carry += (uint64_t) (p->rate * ONE + 0.5) * (uint64_t) largest;
-    frame.step = (int) (r->carry / ONE);
-    r->carry %= ONE;
-  } else
-    r->carry = 0;
-  r->compares = r->begun && plan->common.apply_to != CF_APPLY_CHROMA; /* without luma no pixel moves */
+  r->frame = r->begun ? r->frame + 1 : 0;
   r->begun = true;
-  r->fresh = p->motion_meta && plan->common.apply_to != CF_APPLY_CHROMA;
+  r->has_back = back;
+  r->fresh = p->motion_meta != 0;
+  frame.step = 1 << (info->bits - 8);
+  frame.hold = r->frame % 16 == 0 ? frame.step : 0;
   return frame;
 }
 
@@ -154,12 +157,6 @@ cf_running_layout (const CfPlan *plan, size_t offset[CF_MAX_VIEWS], size_t pitch
 
 /* ---- motion ------------------------------------------------------------- */
 
-size_t
-cf_running_counts (const CfRunning *r)
-{
-  return (size_t) r->pitch * (size_t) r->rows;
-}
-
 /* Return the sides of a cell in pixels. */
 static int
 cell_width (const CfRunning *r, int column)
@@ -209,37 +206,58 @@ group_cells (CfRunning *r)
       }
 }
 
-/* Counts down how long cells stay in motion, and sets those anew that are active and whose groups are large enough. */
+/* Counts down how long cells stay in motion, and sets those anew that move and whose groups are large enough. */
 static void
-hold_cells (CfRunning *r, const uint16_t *count, int min_area, int hold)
+hold_cells (CfRunning *r, const uint16_t *state, int min_area, int hold)
 {
-  const int n = r->columns * r->rows;
+  const int block = CF_RUNNING_BLOCK * CF_RUNNING_BLOCK;
 
-  for (int y = 0, cell = 0; y < r->rows; y++)
-    for (int x = 0; x < r->columns; x++, cell++) {
-      const int moving = count[y * r->pitch + x];
-
-      r->parent[cell] = 8 * moving >= cell_width (r, x) * cell_height (r, y) ? cell : -1;
-      r->pixels[cell] = 0;
-    }
+  for (int cell = 0; cell < r->n_cells; cell++)
+    r->parent[cell] = state[cell] & CF_RUNNING_MOVES ? cell : -1;
   group_cells (r);
-  for (int cell = 0; cell < n; cell++)
+  memset (r->pixels, 0, (size_t) r->n_cells * sizeof *r->pixels);
+  for (int cell = 0; cell < r->n_cells; cell++)
     if (r->parent[cell] >= 0)
-      r->pixels[root_of (r->parent, cell)] += count[cell / r->columns * r->pitch + cell % r->columns];
-  for (int cell = 0; cell < n; cell++)
+      r->pixels[root_of (r->parent, cell)] += block * (state[cell] & CF_RUNNING_CHANGED);
+  for (int cell = 0; cell < r->n_cells; cell++)
     if (r->parent[cell] >= 0 && r->pixels[root_of (r->parent, cell)] >= min_area)
       r->left[cell] = hold + 1;
     else
       r->left[cell] = cf_min (r->left[cell], hold + 1) - (r->left[cell] > 0);
 }
 
+/* The same for cells whose motion is confirmed. Cells that move now have left[] = hold + 1. */
 static void
-add_cell (const CfRunning *r, CfRegion *region, int x, int y)
+confirm_cells (CfRunning *r, const uint16_t *state, int hold)
 {
+  int *const weight = r->pixels; /* of a group: 4 for each sure cell, -1 for each cell */
+
+  for (int cell = 0; cell < r->n_cells; cell++)
+    r->parent[cell] = state[cell] & CF_RUNNING_COUNTS && r->left[cell] == hold + 1 ? cell : -1;
+  group_cells (r);
+  memset (weight, 0, (size_t) r->n_cells * sizeof *weight);
+  for (int cell = 0; cell < r->n_cells; cell++)
+    if (r->parent[cell] >= 0)
+      weight[root_of (r->parent, cell)] += state[cell] & CF_RUNNING_IS_SURE ? 3 : -1;
+  for (int cell = 0; cell < r->n_cells; cell++)
+    if (r->parent[cell] >= 0 && weight[root_of (r->parent, cell)] >= 0)
+      r->sure_left[cell] = hold + 1;
+    else
+      r->sure_left[cell] = cf_min (r->sure_left[cell], hold + 1) - (r->sure_left[cell] > 0);
+}
+
+static void
+add_cell (const CfRunning *r, CfRegion *region, int cell, int hold)
+{
+  const int x = cell % r->columns, y = cell / r->columns;
   const int left = x * CF_RUNNING_CELL, top = y * CF_RUNNING_CELL, w = cell_width (r, x), h = cell_height (r, y);
   const int right = region->x + region->width, bottom = region->y + region->height;
 
   region->area += (uint32_t) (w * h);
+  if (r->sure_left[cell] > 0)
+    region->confirmed += (uint32_t) (w * h);
+  if (r->sure_left[cell] > hold)
+    region->fresh += (uint32_t) (w * h);
   /* sums at first */
   region->centroid_x += (left + (w - 1) / 2.0) * w * h;
   region->centroid_y += (top + (h - 1) / 2.0) * w * h;
@@ -249,40 +267,47 @@ add_cell (const CfRunning *r, CfRegion *region, int x, int y)
   region->height = (top + h > bottom ? top + h : bottom) - region->y;
 }
 
+static void
+find_regions (CfRunning *r, int hold)
+{
+  for (int cell = 0; cell < r->n_cells; cell++)
+    r->parent[cell] = r->left[cell] > 0 ? cell : -1;
+  group_cells (r);
+  r->n_regions = 0;
+  for (int cell = 0; cell < r->n_cells; cell++) {
+    if (r->parent[cell] < 0)
+      continue;
+    if (root_of (r->parent, cell) == cell) {
+      r->pixels[cell] = (int) r->n_regions; /* the group's index */
+      r->region[r->n_regions] = (CfRegion) { .id = r->n_regions + 1,
+        .x = cell % r->columns * CF_RUNNING_CELL,
+        .y = cell / r->columns * CF_RUNNING_CELL };
+      r->n_regions++;
+    }
+    add_cell (r, &r->region[r->pixels[root_of (r->parent, cell)]], cell, hold);
+  }
+  for (unsigned i = 0; i < r->n_regions; i++) {
+    r->region[i].centroid_x /= r->region[i].area;
+    r->region[i].centroid_y /= r->region[i].area;
+  }
+}
+
 void
-cf_running_regions (CfPlan *plan, const uint16_t *count, CfRegions *regions)
+cf_running_regions (CfPlan *plan, const uint16_t *cell, const CfScene *scene, CfRegions *regions)
 {
   const CfMedianParams *p = plan->params;
   CfRunning *r = running_of (plan);
-  const int n = r->columns * r->rows;
 
   if (r->fresh) {
     r->fresh = false;
-    hold_cells (r, count, p->motion_min_area, p->motion_hold);
-    for (int cell = 0; cell < n; cell++)
-      r->parent[cell] = r->left[cell] > 0 ? cell : -1;
-    group_cells (r);
-    r->n_regions = 0;
-    for (int cell = 0; cell < n; cell++) {
-      const int x = cell % r->columns, y = cell / r->columns;
-
-      if (r->parent[cell] < 0)
-        continue;
-      if (root_of (r->parent, cell) == cell) {
-        r->pixels[cell] = (int) r->n_regions; /* the group's index */
-        r->region[r->n_regions] = (CfRegion) { .id = r->n_regions + 1,
-          .x = x * CF_RUNNING_CELL,
-          .y = y * CF_RUNNING_CELL };
-        r->n_regions++;
-      }
-      add_cell (r, &r->region[r->pixels[root_of (r->parent, cell)]], x, y);
-    }
-    for (unsigned i = 0; i < r->n_regions; i++) {
-      r->region[i].centroid_x /= r->region[i].area;
-      r->region[i].centroid_y /= r->region[i].area;
-    }
+    hold_cells (r, cell, p->motion_min_area, p->motion_hold);
+    confirm_cells (r, cell, p->motion_hold);
+    find_regions (r, p->motion_hold);
   }
-  *regions = (CfRegions) { .n = r->n_regions, .region = r->region, .unknown = !r->compares };
+  *regions = (CfRegions) { .n = r->n_regions,
+    .region = r->region,
+    .unknown = scene->blocks == 0 || scene->anew,
+    .scene = scene };
 }
 
 /* ---- the descriptor ------------------------------------------------------ */
@@ -293,8 +318,8 @@ traits (const CfVideo *video, const CfCommon *common, const void *params, CfTrai
   const CfMedianParams *p = params;
 
   (void) common;
-  traits->has_regions = p->motion_meta != 0;
-  traits->identity = video && p->output == CF_MEDIAN_RESULT && !p->motion_meta;
+  traits->has_regions = p->motion_meta || p->tamper;
+  traits->identity = video && p->output == CF_MEDIAN_RESULT && !traits->has_regions;
   traits->stateful = true;
   traits->kept = -1; /* no plan of the window's */
 }

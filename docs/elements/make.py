@@ -186,8 +186,9 @@ def main():
         print('\n'.join(diff), end='\n' if diff else '')
         sys.exit(1 if diff else 0)
     for stem in STEMS:
+        text = page(gst, stem)  # before the old page is gone
         with open(os.path.join(HERE, f'cuda{stem}.md'), 'w', encoding='utf-8') as file:
-            file.write(page(gst, stem))
+            file.write(text)
 
 
 if __name__ == '__main__':

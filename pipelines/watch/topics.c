@@ -193,6 +193,28 @@ add_zones (JsonObject *entities, Camera *camera, const char *id)
   }
 }
 
+/* Adds a sensor of what happens to the camera, if a cudamedian reports that. It is on from the start of a state to the
+ * next end of one. */
+static void
+add_tamper (JsonObject *entities, Camera *camera, const char *id)
+{
+  g_autolist (GstElement) elements = find_elements (pipeline_filter (camera->pipeline), "tamper");
+  gboolean tamper = FALSE;
+  JsonObject *entity;
+
+  for (GList *l = elements; l && !tamper; l = l->next)
+    g_object_get (l->data, "tamper", &tamper, NULL);
+  if (!tamper)
+    return;
+  entity = add_entity (entities, camera, id, "binary_sensor", "tamper", "Tamper", "element", NULL);
+  json_object_set_string_member (entity, "value_template",
+      "{% set e = value_json.fields.event | default('') %}"
+      "{% if value_json.name == 'cudamedian' and not e.startswith('motion') %}"
+      "{{ 'on' if e.endswith('-start') else 'off' if e.endswith('-stop') else '' }}{% endif %}");
+  json_object_set_string_member (entity, "device_class", "tamper");
+  add_words (entity, "on", "off");
+}
+
 static JsonObject *
 entities_of (Camera *camera, const char *id)
 {
@@ -205,8 +227,10 @@ entities_of (Camera *camera, const char *id)
   json_object_set_string_member (entity, "unit_of_measurement", "fps");
   json_object_set_string_member (entity, "state_class", "measurement");
   json_object_set_string_member (entity, "entity_category", "diagnostic");
-  if (camera->state == CAMERA_UP)
+  if (camera->state == CAMERA_UP) {
     add_zones (entities, camera, id);
+    add_tamper (entities, camera, id);
+  }
   if (!house.control)
     return entities;
   if (*camera->settings->filter) {

@@ -21,7 +21,7 @@
 #define KC_VECTORS
 #endif
 
-#define KC_MAX_FRAMES 80
+#define KC_MAX_FRAMES 200
 #define KC_TEXT 320
 #define KC_MAX_VARIANTS 512
 
@@ -34,6 +34,7 @@ typedef enum {
   KC_TIES,
   KC_NATURAL,
   KC_PATCHES,
+  KC_DRAWN, /* KcFilter.draw */
   KC_N_CONTENTS
 } KcContent;
 
@@ -113,6 +114,8 @@ typedef struct {
   unsigned n;
   CfRegion *region;
   uint16_t *label;
+  bool unknown;
+  CfScene scene; /* of a filter that looks at scenes */
 } KcRegions;
 
 void kc_regions_free (KcRegions *regions);
@@ -184,6 +187,9 @@ struct KcFilter {
       void **state, const CfImage *in, const CfImage *out, KcRegions *regions);
   void (*free_state) (void *state);
   bool has_regions; /* stateful_reference finds regions with some parameters */
+  /* Draws frame `frame` of a sequence, for results that other contents do not reach. Cases with an injected fault have
+   * seed 0, and all others another one: it must be a sequence in which something moves. NULL: none. */
+  void (*draw) (const CfImage *image, int frame, uint64_t seed);
   /* Checks the reference itself against known results; returns the number of failures. May be NULL. */
   int (*check_reference) (void);
   /* Returns whether the reference's own rules accept these parameters, all of which are in their ranges. NULL: the

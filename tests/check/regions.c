@@ -37,6 +37,8 @@ differs (const CfRegion *a, const CfRegion *b, double *expected, double *got)
     { "mean-y", a->mean[0], b->mean[0], 0.01 },
     { "mean-cb", a->mean[1], b->mean[1], 0.01 },
     { "mean-cr", a->mean[2], b->mean[2], 0.01 },
+    { "confirmed", a->confirmed, b->confirmed, 0 },
+    { "fresh", a->fresh, b->fresh, 0 },
   };
   /* A region without pixels has no valid fields but the first three. */
   const size_t n = a->area ? G_N_ELEMENTS (fields) : 3;
@@ -68,12 +70,39 @@ compare_labels (const KcRegions *expected, const CfRegions *got, const CfVideo *
 }
 
 static bool
+same_scene (const CfScene *expected, const CfScene *got, char *text, size_t size)
+{
+  const struct {
+    const char *name;
+    unsigned expected, got;
+  } row[] = { { "blocks", expected->blocks, got->blocks }, { "equal", expected->equal, got->equal },
+    { "dark", expected->dark, got->dark }, { "bright", expected->bright, got->bright },
+    { "edges", expected->edges, got->edges }, { "back_edges", expected->back_edges, got->back_edges },
+    { "same_edges", expected->same_edges, got->same_edges }, { "mean", expected->mean, got->mean },
+    { "anew", expected->anew, got->anew }, { "loose", expected->loose, got->loose },
+    { "lit", expected->lit, got->lit } };
+
+  for (size_t i = 0; i < sizeof row / sizeof row[0]; i++)
+    if (row[i].expected != row[i].got) {
+      snprintf (text, size, "the scene's %s is %u instead of %u", row[i].name, row[i].got, row[i].expected);
+      return false;
+    }
+  return true;
+}
+
+static bool
 compare_regions (const KcRegions *expected, const CfRegions *got, bool corrupt, char *text, size_t size)
 {
   if (got->n != expected->n) {
     snprintf (text, size, "%u regions are reported instead of %u", got->n, expected->n);
     return false;
   }
+  if (got->unknown != expected->unknown) {
+    snprintf (text, size, "what moves is %s", got->unknown ? "unknown" : "known, and should not be");
+    return false;
+  }
+  if (got->scene && !same_scene (&expected->scene, got->scene, text, size))
+    return false;
   for (unsigned i = 0; i < got->n; i++) {
     CfRegion actual = got->region[i];
     double a, b;

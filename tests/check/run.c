@@ -89,7 +89,8 @@ describe (const KcCase *c, char *text, size_t size)
 {
   static const char *const apply[] = { "", " apply-to=luma", " apply-to=chroma" };
   static const char *const layouts[] = { "tight", "front", "odd", "wide" };
-  static const char *const contents[] = { "low", "high", "random", "gradient", "salt", "ties", "natural", "patches" };
+  static const char *const contents[] = { "low", "high", "random", "gradient", "salt", "ties", "natural", "patches",
+    "drawn" };
 
   snprintf (text, size, "case %u: %s %s%s%s%s %s %dx%d%s%s layout %s content %s script %s colors %d,%d,%s%s", c->number,
       c->kc->stem, c->set, c->then[0] ? " then " : "", c->then, apply[c->common.apply_to],
@@ -281,7 +282,10 @@ frames_new (const KcCase *c, Frames *f, CfStatus *status)
     return false;
   for (int i = 0; i < f->n; i++) {
     frame_new (c, &f->in[i], i);
-    kc_image_fill (&f->in[i], c->content, i, c->seed);
+    if (c->content == KC_DRAWN)
+      c->kc->draw (&f->in[i].image, i, c->broken ? 0 : c->seed);
+    else
+      kc_image_fill (&f->in[i], c->content, i, c->seed);
   }
   kc_image_new (&f->out, &c->video, c->layout, out_seed (c));
   return frames_expect (c, f, status) == CF_OK;
@@ -585,11 +589,12 @@ report (Walk *w, bool good, const char *where, const char *variant)
   if (!good)
     describe (c, text, sizeof text);
   kc_result (w->run, good,
-      "%s \"%s\", %s\n     %s\n     again: kernelcheck --%s%s --seed %" G_GINT64_FORMAT " --case %u", where, variant,
-      text, w->what, is_on_gpu (w) ? "gpu" : "cpu",
+      "%s \"%s\", %s\n     %s\n     again: kernelcheck --%s%s%s%s --seed %" G_GINT64_FORMAT " --case %u", where,
+      variant, text, w->what, is_on_gpu (w) ? "gpu" : "cpu",
       w->run->options.quick      ? " --quick"
           : w->run->options.full ? " --full"
                                  : "",
+      w->run->options.filter ? " --filter=" : "", w->run->options.filter ? w->run->options.filter : "",
       w->run->options.seed, c->number);
 }
 

@@ -136,6 +136,7 @@ mix_regions (uint64_t *hash, const CfVideo *video, const CfRegion *region, unsig
 
     mix (hash, (uint64_t) r->id << 32 | r->age);
     mix (hash, r->area);
+    mix (hash, (uint64_t) r->confirmed << 32 | r->fresh);
     if (!r->area)
       continue;
     mix (hash, (uint64_t) (unsigned) r->x << 32 | (unsigned) r->y);

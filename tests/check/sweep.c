@@ -255,6 +255,47 @@ more_sizes (KcRun *run, const KcFilter *kc)
     }
 }
 
+/* Drawn sequences: each setting, with each format class and each size in turn, and every format. Resets and updates
+ * come when there is something to forget. Long ones reach limits of what changes slowly. */
+static void
+drawn (KcRun *run, const KcFilter *kc)
+{
+  static const int some[][2] = { { 16, 16 }, { 96, 64 }, { 200, 120 }, { 33, 47 }, { 131, 97 }, { 64, 32 }, { 21, 200 },
+    { 180, 35 }, { 48, 48 }, { 40, 290 }, { 80, 16 }, { 64, 64 }, { 24, 272 }, { 80, 80 } };
+  static const char *const script[] = { "EEEEEEEEEEEEEEEEEEEE", "EEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEE",
+    "EEEEEEEEEEEEXEEEEEEEEE", "EEEEEEEEEEUEEBEEEEEEEE", "EEEEUEEEEEEEEEEEEEEEEE" };
+  unsigned n = 0, rotation = 0;
+
+  while (kc->settings[n])
+    n++;
+  for (unsigned i = 0; kc->draw && i < (N_CLASSES + CF_N_FORMATS - 1) * n; i++, rotation++) {
+    const unsigned f = i / n;
+    const CfFormat format = f < N_CLASSES ? classes[f] : (CfFormat) (f - N_CLASSES + 1);
+    const int *size = some[(rotation + rotation / G_N_ELEMENTS (some)) % G_N_ELEMENTS (some)];
+    KcCase c = new_case (kc, kc->settings[i % n], format, size[0], size[1]);
+
+    if (!run->options.full && rotation % (run->options.quick ? 5 : 2))
+      continue;
+    snprintf (c.then, sizeof c.then, "%s", kc->settings[(i * 5 + 3) % n]);
+    c.content = KC_DRAWN;
+    c.script = script[rotation / 2 % G_N_ELEMENTS (script)];
+    c.layout = (KcLayout) (rotation / 3 % KC_N_LAYOUTS);
+    c.video.interlaced = rotation % 7 == 0;
+    if (!cf_format_info (format)->rgb && rotation % 4 == 0)
+      c.common.apply_to = rotation % 8 ? CF_APPLY_LUMA : CF_APPLY_CHROMA;
+    kc_case_run (run, &c);
+  }
+  for (size_t i = 0; kc->draw && i < 8 * N_CLASSES; i += run->options.quick ? 5 : 1) {
+    KcCase c = new_case (kc, kc->settings[i % n], classes[i % N_CLASSES], 53, 42);
+    char many[KC_MAX_FRAMES] = "";
+
+    memset (many, 'E', sizeof many - 1);
+    c.content = KC_DRAWN;
+    c.script = many;
+    kc_case_run (run, &c);
+  }
+}
+
 static void
 large (KcRun *run, const KcFilter *kc)
 {
@@ -419,6 +460,8 @@ self_test (KcRun *run, const KcFilter *kc)
 
       c.layout = KC_WIDE;
       c.broken = (KcBreak) b;
+      if (kc->draw)
+        c.content = KC_DRAWN;
       kc_case_run (run, &c);
     }
 }
@@ -448,6 +491,7 @@ kc_sweep (KcRun *run, const KcFilter *kc)
   scripts (run, kc);
   look_ahead (run, kc);
   more_sizes (run, kc);
+  drawn (run, kc);
   large (run, kc);
   random_cases (run, kc);
   each_width (run, kc);

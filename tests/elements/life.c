@@ -446,8 +446,10 @@ GST_START_TEST (messages_hold_no_lock)
   for (gint size = 64; size <= 96; size += 32) {
     set_caps (h, video_caps ("NV12", size, size, NULL), &info);
     for (guint i = 0; i < 6; i++) {
-      GstBuffer *in = random_frame (&info, i % 2, 0);
+      GstBuffer *in = random_frame (&info, 0, 0);
 
+      for (gsize y = 0; i > 1 && y < 16; y++) /* moves for four frames */
+        gst_buffer_memset (in, y * (gsize) size, 255, 16);
       GST_BUFFER_PTS (in) = i * GST_SECOND;
       if (i == 3) /* refused, with a warning */
         set_value (element, "roi", "nowhere");

@@ -122,7 +122,7 @@ open_run (Run *run, const Setup *setup, const gchar *backend)
   if (is_running (setup)) {
     gst_util_set_object_arg (G_OBJECT (run->element), "temporal-method", "running");
     gst_util_set_object_arg (G_OBJECT (run->element), "output", "difference");
-    g_object_set (run->element, "motion-meta", TRUE, "rate", 0.1, NULL);
+    g_object_set (run->element, "motion-meta", TRUE, NULL);
   } else if (is_centered (setup))
     g_object_set (run->element, "temporal-depth", 5, "temporal-center", TRUE, NULL);
   else

@@ -28,7 +28,7 @@ from page import SMALL
 
 HIDE = 'cudaconvolve name=hide preset=fill roi=0.25,0.25,0.5,0.5'
 BLUR = 'cudaconvolve name=blur preset=gauss sigma=1'
-MOTION = ('cudamedian temporal-method=running motion-meta=true '
+MOTION = ('cudamedian temporal-method=running motion-meta=true tamper=true '
           'zones="gate: 0,0 0.5,0 0.5,1 0,1; a \\"b\\" {{ 1 }}: 0.5,0 1,0 1,1"')
 
 
@@ -366,7 +366,7 @@ DOCUMENT = {
                        payload_off=TEXT),
                 entity('select', ['command_topic', 'options'], command_topic=TOPIC, state_topic=TOPIC,
                        options={'type': 'array', 'items': TEXT, 'minItems': 1}),
-                entity('binary_sensor', ['state_topic'], state_topic=TOPIC, device_class={'enum': ['motion']},
+                entity('binary_sensor', ['state_topic'], state_topic=TOPIC, device_class={'enum': ['motion', 'tamper']},
                        payload_on=TEXT, payload_off=TEXT),
                 entity('sensor', ['state_topic'], state_topic=TOPIC, unit_of_measurement=TEXT,
                        state_class={'enum': ['measurement', 'total', 'total_increasing']}),
@@ -413,8 +413,8 @@ def discovery(folder):
             expect(documents[name]['device']['identifiers'] == [topic.split('/')[2]], documents[name])
         parts = {name: set(one['components']) for name, one in documents.items()}
         usual = {'motion', 'fps', 'trigger'}
-        expect(parts == {'door': usual | {'filter', 'record', 'zone_gate', 'zone_a "b" {{ 1 }}'}, 'a.b': usual,
-                         'a_2eb': usual | {'filter'}}, parts)
+        expect(parts == {'door': usual | {'filter', 'record', 'tamper', 'zone_gate', 'zone_a "b" {{ 1 }}'},
+                         'a.b': usual, 'a_2eb': usual | {'filter'}}, parts)
         # What the topics have is what the entities know.
         entities = documents['door']['components']
         kept = house.reader.until_retained(lambda kept: kept.get('house/door/state') == 'up' and
@@ -432,6 +432,10 @@ def discovery(folder):
                                   ('zone_gate', {**event, 'fields': {'event': 'motion-start'}}, ''),
                                   ('zone_a "b" {{ 1 }}', {**event, 'name': 'cudasegment'}, '')):
             expect(renders(entities[zone]['value_template'], json.dumps(value), want), (zone, value))
+        for what, want in (('covered-start', 'on'), ('covered-stop', 'off'), ('light', ''), ('motion-start', ''),
+                           ('enter-zone', '')):
+            value = {**event, 'fields': {'event': what}}
+            expect(renders(entities['tamper']['value_template'], json.dumps(value), want), value)
         # Each switch and button works.
         for key, text in (('filter', entities['filter']['payload_off']), ('record', 'on'),
                           ('trigger', entities['trigger']['payload_press'])):

@@ -109,6 +109,9 @@ def passing(folder):
 ZONES = 'middle: 0.4,0.4 0.6,0.4 0.6,0.6 0.4,0.6; corner: 0,0 0.1,0 0.1,0.1 0,0.1'
 
 
+TAMPERED = ['dark-start', 'frozen-start', 'frozen-stop', 'dark-stop']
+
+
 def what_moves(folder):
     """cudamedian's motion is an event, with its zone, and is recorded with the seconds before and after it."""
     need('gst-launch-1.0', 'ffprobe')
@@ -124,12 +127,13 @@ def what_moves(folder):
         expect(found == [('motion-start', None), ('enter-zone', 'middle'), ('leave-zone', 'middle'),
                          ('motion-stop', None)], found)
         start, enter, _, stop = [event for event in watch.events if event['type'] == 'element']
-        expect(start['fields']['timestamp'] == start['fields']['running-time'] == 4 * 10**9, start)
+        # The ball comes after 4 s, and its motion is confirmed in the third frame.
+        expect(start['fields']['timestamp'] == start['fields']['running-time'] == 42 * 10**8, start)
         expect(start['fields']['timestamp'] == enter['fields']['timestamp'], enter)
         expect(6 * 10**9 <= stop['fields']['timestamp'] <= 63 * 10**8, stop)
         box, = start['fields']['boxes']
         expect(box['x'] <= 80 < box['x'] + box['width'] and box['y'] <= 64 < box['y'] + box['height'], box)
-        expect(start['fields']['area'] == box['area'] <= box['width'] * box['height'], start)
+        expect(0 < box['confirmed'] <= start['fields']['area'] == box['area'] <= box['width'] * box['height'], start)
         expect(stop['fields']['boxes'] == [] and stop['fields']['area'] == 0, stop)
         # The schema holds for what an element says as well.
         for wrong in ({'zone': 'middle'}, {'event': 'enter-zone'}, {'boxes': [{}]}, {'area': -1}, {'more': 1}):
@@ -142,6 +146,28 @@ def what_moves(folder):
         expect(2 <= begun - start_of(piece) < 4.5, f'{begun - start_of(piece)} s before')
         after = start_of(piece) + piece['duration_s'] - ended
         expect(0.8 <= after < 1.6, f'{after} s after')
+
+
+def tamper(folder):
+    """What happens to the camera is an event, and records nothing."""
+    need('gst-launch-1.0')
+    door = {**camera(folder, when='motion', filter='cudamedian temporal-method=running tamper=true'),
+            'source': passing(folder)}
+    for name in ('width', 'height', 'rate'):
+        del door[name]
+    with Watch({'cameras': {'door': door}}, folder) as watch:
+        watch.wait('ended', 'door')
+        watch.end()
+        events = [event for event in watch.events if event['type'] == 'element']
+        fields = [event['fields'] for event in events]
+        # Black and frozen for 4 s, then a ball for 2 s, then black again for 2 s, until the end.
+        expect([one['event'] for one in fields] == TAMPERED, fields)
+        expect(all(('seconds' in one) == one['event'].endswith('-stop') for one in fields), fields)
+        for wrong in ({'seconds': 1}, {'event': 'light'}, {'event': 'moved-start'}, {'area': 1}):
+            expect(not SCHEMAS['event'] or not SCHEMAS['event'].is_valid(
+                {**events[0], 'fields': {**fields[0], **wrong}}), f'the schema takes {wrong}')
+        kinds = {event['type'] for event in watch.events}
+        expect(not kinds & {'motion', 'piece-begun'}, kinds)
 
 
 def by_elements(folder):
@@ -449,5 +475,5 @@ def unmounted(folder):
 
 
 if __name__ == '__main__':
-    sys.exit(main(always, motion, what_moves, by_elements, regions, region_events, times, rates, levels, unfit,
+    sys.exit(main(always, motion, what_moves, tamper, by_elements, regions, region_events, times, rates, levels, unfit,
                   last_frames, disks, keeps, crash, full, unmounted))

@@ -104,7 +104,7 @@ def refused(folder):
 LINES = (
     'cudamedian kernel-size=5',
     'cudamedian kernel-width=3 kernel-height=7 percentile=25 threshold=9 roi="0,0,0.5,0.5; 0.5,0.5,0.25,0.25"',
-    'cudamedian temporal-method=running motion-meta=true zones="door: 0.1,0.2 0.4,0.2 0.4,0.6" rate=0.01',
+    'cudamedian temporal-method=running motion-meta=true zones="door: 0.1,0.2 0.4,0.2 0.4,0.6" output=still',
     'cudaconvolve kernel="0 1 0; 1 -4 1; 0 1 0" bias=128 divisor=2',
     'cudaconvolve name=hide preset=fill fill-color=0xff102030',
     'cudaconvolve preset=unsharp kernel-size=7 amount=1.5 ! cudamedian',

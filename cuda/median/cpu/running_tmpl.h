@@ -21,16 +21,3 @@ N (follow) (void *background, const void *x_, void *distance, int n, int step_, 
     d[i] = x[i] > to ? (T) (x[i] - to) : (T) (to - x[i]);
   }
 }
-
-/* Sets moves[i] to 1 where distance[i] is more than the threshold; keeps 1 there. */
-static void
-N (exceed) (const void *distance, uint8_t *restrict moves, int n, int threshold)
-{
-  const T *restrict d = distance;
-  const T least = (T) threshold;
-
-  if (threshold > (T) -1)
-    return;
-  for (int i = 0; i < n; i++)
-    moves[i] |= d[i] > least;
-}

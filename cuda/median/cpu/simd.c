@@ -132,6 +132,8 @@ clamp (int x, int low, int high)
   return x < low ? low : x > high ? high : x;
 }
 
+#include "motion_tmpl.h"
+
 /* ---- rows of 1, 2 and 4 bytes ------------------------------------------- */
 
 #define SIZE 1
@@ -290,5 +292,9 @@ const CfMedianSimd GLUE (cf_median_simd_, CF_ISA) = {
   .columns = { columns_narrow, columns_wide },
   .sweep = { sweep_narrow, sweep_wide },
   .follow = { follow_1, follow_2 },
-  .exceed = { exceed_1, exceed_2 },
+  .sum4 = { sum4_1, sum4_2 },
+  .compare = compare,
+  .survey = survey,
+  .near = near,
+  .quiet = quiet,
 };

@@ -9,7 +9,7 @@
 #ifndef CF_MEDIAN_CPU_SIMD_H
 #define CF_MEDIAN_CPU_SIMD_H
 
-#include "median/median.h"
+#include "median/running.h"
 
 /* Bytes of the mask of median3: as many as the longest vector has. */
 #define CF_MEDIAN_KEEP 64
@@ -61,6 +61,13 @@ typedef struct {
   uint32_t *rank; /* in and out: rank among the samples with the prefix */
 } CfMedianSweep;
 
+/* ---- blocks of the running background ------------------------------------- */
+
+/* Sums of blocks, see CfScene. */
+typedef struct {
+  uint32_t equal, dark, bright, edges, back_edges, same_edges, sum;
+} CfMedianSurvey;
+
 typedef struct {
   /* unpack reads n samples of row y of a component from column x0 on as values;
    * coordinates are clamped to the view. pack writes n values to it. If `input` is
@@ -92,11 +99,19 @@ typedef struct {
   /* Finds a digit of every output of a row. */
   void (*sweep[2]) (const CfMedianSweep *sweep);
 
-  /* The running median, for values of 1 and 2 bytes. follow moves each value of `background` towards that of `x` by at
-   * most `step` and leaves the distance that remains. exceed sets moves[i] to 1 where distance[i] is more than the
-   * threshold. */
+  /* The running background. follow moves each value of `background` towards that of `x` by at most `step`, for values
+   * of 1 and 2 bytes, and leaves the distance that remains. */
   void (*follow[2]) (void *background, const void *x, void *distance, int n, int step, int largest);
-  void (*exceed[2]) (const void *distance, uint8_t *moves, int n, int threshold);
+  /* Rows of blocks, see median/running.h. sum4 adds to each sum four values of 1 or 2 bytes. compare sets flags, 1
+   * changed and 2 restless, and adds changed and restless blocks, and the part of a drift, to the sums of columns.
+   * survey adds to sums. near and quiet make the next B and V of blocks that follow. */
+  void (*sum4[2]) (const void *row, int n, uint32_t *sum);
+  void (*compare) (const uint16_t *x, const uint16_t *before, const uint16_t *back, const uint16_t *noise, int n,
+      int least, uint8_t *flags, uint8_t *changed, uint8_t *restless, int16_t *drift);
+  void (*survey) (const uint16_t *x, const uint16_t *before, const uint16_t *back, const uint16_t *noise, int n,
+      int least, CfMedianSurvey *survey);
+  void (*near) (const uint16_t *x, const uint16_t *back, int n, int step, uint16_t *to);
+  void (*quiet) (const uint16_t *x, const uint16_t *before, uint16_t *noise, int n);
 } CfMedianSimd;
 
 extern const CfMedianSimd cf_median_simd_avx512bw, cf_median_simd_avx2, cf_median_simd_sse4_1, cf_median_simd_baseline;

@@ -1,15 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * median/gpu/running.cu: the running median on CUDA: its plan and its kernel.
+ * median/gpu/running.cu: the running background and motion on CUDA (median/running.h), in up to three kernels.
  *
- * A block of 256 threads has 64 x 16 samples of a view, four neighbours of a row per thread; of luma, or of red, green
- * and blue together, these are four whole cells, whose moving pixels it counts.
+ * blocks: steps 1 and 2 of the contract. A warp has two neighbouring cells, a thread a block of 4 x 4 pixels: lane l
+ * has block (l & 7, l >> 3) of the 8 x 4 blocks. A block of 256 threads has 16 cells of a row. Sums of a cell are
+ * counted in the bits of votes, and added up by tile.
+ * cells: steps 3 to 5, with the same map. Every block of threads finds out by itself which tiles are smooth.
+ * pixels: what the outputs other than result need. A block of 256 threads has 64 x 16 samples of a view, a thread four
+ * neighbours of a row; of the views that decide, of all three colors.
  *
- * Shared memory: four counts.
- * Races: none; a thread writes only its own samples, whose background no other thread reads; counts are added in shared
- * memory with atomics and written after a barrier. Frames follow each other on one stream.
- * Bound: memory: each sample is read, its background is read and written, and the output is written. */
+ * Shared memory: a few sums.
+ * Races: none. A thread writes only its own blocks and samples; sums of tiles are added with atomics by blocks, read by
+ * cells, and cleared by the cells of another frame: there are two sets, used in turn, as is what the next frame reads
+ * of a frame's levels. Kernels follow each other on one stream.
+ * Bound: blocks by memory, one read of what decides; cells by latency; pixels by memory: a sample is read, its
+ * background read and written, and the output written. */
 #include "internal.h"
 #include "median/running.h"
 
@@ -19,19 +25,58 @@ namespace {
 
 using namespace cf;
 
-constexpr int running_threads = 256, tile_w = 64, tile_h = 16, tile_cells = tile_w / CF_RUNNING_CELL;
+constexpr int threads = 256, warp_cells = 2, block_cells = threads / 32 * warp_cells;
+constexpr int side = CF_RUNNING_CELL / CF_RUNNING_BLOCK; /* blocks of a cell's side */
+constexpr int tile_w = 64, tile_h = 16;                  /* samples of a block of `pixels` */
+constexpr unsigned all_lanes = 0xffffffff, first_cell = 0x0f0f0f0f;
+constexpr int sums = 8; /* of a tile: two words of 16 bytes */
+
+/* Sums of a tile, and of its window. The first two are read together. */
+enum { sum_changed, sum_edges, sum_drift, sum_steady, sum_cells, sum_distinct, sum_restless };
+
+/* Sums of the frame, behind those of the tiles; that of x has 64 bits. */
+enum { scene_x, scene_equal = 2, scene_dark, scene_bright, scene_edges, scene_back, scene_same };
+
+/* What `blocks` leaves of a cell, in two words: L, U, D, E of 5 bits each, Y + 32; the drift. */
+enum { restless_at = 5, distinct_at = 10, edges_at = 15, balance_at = 20 };
+enum { ghost_bit = 128 }; /* beside q */
+
+/* What `cells` leaves of a block for `pixels`: its CF_RUNNING_FOLLOW, _HOLD or _TAKE, whether it is changed in a cell
+ * that moves, and 3 T >> 4. */
+enum { fate_of = 3, masks = 4, level_at = 8 };
 
 struct RunningWork {
-  Launch launch; /* `threshold` is T */
+  Plane color[3]; /* what decides */
+  int n_colors, shift;
+  int columns, rows, tile, tiles_x, tiles_y;
+  int real_x, real_y; /* blocks that have pixels of the frame */
+  int blocks_x; /* columns x side: blocks of a row */
+  bool first, wants_blocks;
+  uint16_t *x, *before, *back, *noise; /* of each block */
+  uint16_t *block;                     /* of each block */
+  int2 *cell;
+  uint2 *bits;      /* of two cells of a warp: lanes whose blocks are changed, distinct */
+  uint2 *counted;   /* of two cells: c1, c2 */
+  uint8_t *still, *stood; /* of each cell: q, up to CF_RUNNING_STILL, and whether it is a ghost; in the frame before */
+  int *sum, *clear; /* of each tile: this frame's sums, and those to clear */
+  const CfRunningLevel *level;
+  CfRunningLevel *next;
+  uint16_t *state; /* pinned host memory: of each cell */
+  CfScene *scene;  /* pinned host memory */
+};
+
+struct PixelWork {
+  Launch launch;
   uint8_t *background;
   long long offset[CF_MAX_VIEWS]; /* of the background of a view, bytes */
   int pitch[CF_MAX_VIEWS];        /* bytes, a multiple of 64 */
-  int step, largest;
+  uint8_t w_sub[CF_MAX_VIEWS], h_sub[CF_MAX_VIEWS];
+  const uint16_t *block;
+  int blocks_x, blocks_y;
+  int step, hold, largest;
   int n_colors; /* views that decide: the first 1 or 3 */
   int output;   /* CfMedianOutput */
-  bool copies;  /* result: component by component */
-  uint16_t *count;
-  int count_pitch; /* a multiple of 4 */
+  bool begins;
 };
 
 /* Loads the samples x .. x + 3, where x is inside the row; those beyond its end are equal to the last one. */
@@ -49,6 +94,437 @@ load_samples (const Plane &plane, const uint8_t *row, int x)
   return plane.step == 3 ? load_quad_words<1, 3> (plane, row, x) : load_quad_words<1, 4> (plane, row, x);
 }
 
+/* ---- blocks ------------------------------------------------------------- */
+
+struct Place {
+  int lane, pair; /* of the warp's two cells among those of the row */
+  int cx, cy;     /* the thread's cell */
+  int at;         /* the thread's block; its neighbours below are blocks_x apart */
+  bool inside, real; /* the cell, and the block, which has pixels of the frame */
+  unsigned mine; /* the lanes of the thread's cell */
+};
+
+__device__ __forceinline__ Place
+place_of (const RunningWork &w)
+{
+  Place p;
+  int bx;
+
+  p.lane = (int) threadIdx.x % 32;
+  p.pair = (int) blockIdx.x * (threads / 32) + (int) threadIdx.x / 32;
+  bx = p.pair * warp_cells * side + (p.lane & 7);
+  p.cx = bx / side;
+  p.cy = (int) blockIdx.y;
+  p.at = (p.cy * side + (p.lane >> 3)) * w.blocks_x + bx;
+  p.inside = p.cx < w.columns;
+  p.real = bx < w.real_x && p.cy * side + (p.lane >> 3) < w.real_y;
+  p.mine = p.lane & side ? ~first_cell : first_cell;
+  return p;
+}
+
+template<int BYTES> __device__ __forceinline__ int
+sum_of (const Plane &plane, int bx, int by)
+{
+  const int x = min (bx * CF_RUNNING_BLOCK, plane.width - 1);
+  int sum = 0;
+
+#pragma unroll
+  for (int i = 0; i < CF_RUNNING_BLOCK; i++) {
+    const int y = min (by * CF_RUNNING_BLOCK + i, plane.height - 1);
+    const Quad q = load_samples<BYTES> (plane, plane.in + y * plane.in_pitch, x);
+
+    if (BYTES == 1)
+      sum += (int) __dp4a (q.lo, 0x01010101u, 0u);
+    else
+      sum += (int) ((q.lo & 0xffff) + (q.lo >> 16) + (q.hi & 0xffff) + (q.hi >> 16));
+  }
+  return sum;
+}
+
+template<int BYTES> __device__ __forceinline__ int
+value_of (const RunningWork &w, const Place &p)
+{
+  const int bx = p.cx * side + p.lane % side, by = p.cy * side + (p.lane >> 3);
+  const int sum = sum_of<BYTES> (w.color[0], bx, by);
+
+  if (w.n_colors == 1)
+    return sum >> w.shift;
+  return (2 * sum + 5 * sum_of<BYTES> (w.color[1], bx, by) + sum_of<BYTES> (w.color[2], bx, by)) >> w.shift;
+}
+
+__device__ __forceinline__ int
+clamped (int v, int s)
+{
+  return min (max (v, -s), s);
+}
+
+__device__ __forceinline__ bool
+is_distinct (const RunningWork &w, const Place &p, int x, int threshold)
+{
+  const int bx = p.cx * side + p.lane % side, by = p.cy * side + (p.lane >> 3);
+  int low = 65535, high = 0;
+
+  for (int v = max (by - 1, 0); v <= min (by + 1, w.real_y - 1); v++)
+    for (int u = max (bx - 1, 0); u <= min (bx + 1, w.real_x - 1); u++) {
+      const int b = w.back[v * w.blocks_x + u];
+
+      low = min (low, b);
+      high = max (high, b);
+    }
+  return max (low - x, x - high) > threshold;
+}
+
+/* Compares a thread's block with that of the lane `away`. Returns 0 where the edge between them has not changed, else 1
+ * with 2 where it is stronger than that of the background, 4 where it is weaker. All lanes call it. */
+__device__ __forceinline__ int
+edge (int x, int back, int threshold, int away)
+{
+  const int xb = __shfl_down_sync (all_lanes, x, away), bb = __shfl_down_sync (all_lanes, back, away);
+  const int t = max (threshold, __shfl_down_sync (all_lanes, threshold, away)), te = t + t / 4 + t / 8;
+  const int now = abs (xb - x), then = abs (bb - back);
+
+  if (abs (xb - x - (bb - back)) <= te || abs (xb * back - x * bb) <= te * max (16, min (back, bb)))
+    return 0;
+  return 1 + (now > then ? 2 : 0) + (now < then ? 4 : 0);
+}
+
+/* Returns the number of votes of the thread's cell. */
+__device__ __forceinline__ int
+votes (bool vote, unsigned mine)
+{
+  return __popc (__ballot_sync (all_lanes, vote) & mine);
+}
+
+/* Adds a warp's blocks to the sums of the frame. */
+__device__ __forceinline__ void
+survey (const Place &p, int x, int before, int back, int threshold, int scene[sums])
+{
+  const int xb = __shfl_down_sync (all_lanes, x, 1), bb = __shfl_down_sync (all_lanes, back, 1);
+  const int t = max (threshold, __shfl_down_sync (all_lanes, threshold, 1)), te = t + t / 4 + t / 8;
+  const int next_is_real = __shfl_down_sync (all_lanes, p.real, 1);
+  const bool pair = p.lane % side < side - 1 && next_is_real;
+  const bool up = pair && xb - x > te, down = pair && xb - x < -te;
+  const bool back_up = pair && bb - back > te, back_down = pair && bb - back < -te;
+  const int n[] = { 0, 0, votes (p.real && x == before, all_lanes), votes (p.real && x < CF_RUNNING_DARK, all_lanes),
+    votes (p.real && x >= CF_RUNNING_BRIGHT, all_lanes), votes (up || down, all_lanes),
+    votes (back_up || back_down, all_lanes), votes ((up && back_up) || (down && back_down), all_lanes) };
+  int sum = x; /* 0 outside */
+
+#pragma unroll
+  for (int i = 16; i > 0; i /= 2)
+    sum += __shfl_xor_sync (all_lanes, sum, i);
+  if (p.lane == 0) {
+    atomicAdd (&scene[scene_x], sum);
+#pragma unroll
+    for (int i = scene_equal; i < sums; i++)
+      if (n[i])
+        atomicAdd (&scene[i], n[i]);
+  }
+}
+
+/* Takes a thread's block of frame 0. */
+__device__ __forceinline__ void
+begin (const RunningWork &w, const Place &p, int x)
+{
+  if (p.inside) {
+    w.x[p.at] = w.back[p.at] = (uint16_t) x;
+    w.noise[p.at] = CF_RUNNING_NOISE;
+    w.block[p.at] = CF_RUNNING_TAKE;
+    if ((p.lane & ~side) == 0) {
+      w.still[p.cy * w.columns + p.cx] = 0;
+      w.state[p.cy * w.columns + p.cx] = 0;
+    }
+    if (p.lane == 0)
+      w.counted[p.cy * ((w.columns + 1) / 2) + p.pair] = make_uint2 (0, 0);
+  }
+  if (blockIdx.x == 0 && blockIdx.y == 0) {
+    for (int i = (int) threadIdx.x; i < (w.tiles_x * w.tiles_y + 1) * sums; i += threads)
+      w.clear[i] = 0;
+    if (threadIdx.x == 0) {
+      *w.next = CfRunningLevel { 0, 0 };
+      *w.scene = CfScene ();
+    }
+  }
+}
+
+/* Adds the sums of a block of threads to those of the tiles and of the frame. */
+__device__ __forceinline__ void
+add_sums (const RunningWork &w, int cy, const int *tile_sum, const int *scene)
+{
+  for (int i = (int) threadIdx.x; i < (block_cells / 2 + 1) * sums; i += threads)
+    if (tile_sum[i])
+      atomicAdd (&w.sum[(cy / w.tile * w.tiles_x + (int) blockIdx.x * block_cells / w.tile) * sums + i],
+          tile_sum[i]);
+  if (threadIdx.x < sums && scene[threadIdx.x]) {
+    int *to = w.sum + w.tiles_x * w.tiles_y * sums;
+
+    if (threadIdx.x == scene_x)
+      atomicAdd ((unsigned long long *) to, (unsigned long long) scene[scene_x]);
+    else
+      atomicAdd (&to[threadIdx.x], scene[threadIdx.x]);
+  }
+}
+
+template<int BYTES> __global__ void __launch_bounds__ (threads)
+median_blocks_kernel (const __grid_constant__ RunningWork w)
+{
+  __shared__ int tile_sum[block_cells / 2 + 1][sums], scene[sums];
+  const Place p = place_of (w);
+  const int x = p.real ? value_of<BYTES> (w, p) : 0;
+
+  if (w.first) {
+    begin (w, p, x);
+    return;
+  }
+  for (int i = (int) threadIdx.x; i < (block_cells / 2 + 1) * sums; i += threads)
+    tile_sum[0][i] = 0;
+  if (threadIdx.x < sums)
+    scene[threadIdx.x] = 0;
+  __syncthreads ();
+
+  const int back = p.inside ? w.back[p.at] : 0, before = p.inside ? w.before[p.at] : 0;
+  const int threshold = max (max (CF_RUNNING_LEAST, w.level->floor), p.inside ? w.noise[p.at] : 0);
+  const bool changed = abs (x - back) > threshold;
+  const unsigned changed_lanes = __ballot_sync (all_lanes, changed);
+  const int n_changed = __popc (changed_lanes & p.mine), n_restless = votes (abs (x - before) > threshold, p.mine);
+  int drift = changed || !p.inside ? 0 : clamped (x - back, CF_RUNNING_STEP);
+  int n_distinct = 0, n_edges = 0, balance = 0;
+  unsigned distinct_lanes = 0;
+
+  drift += __shfl_xor_sync (all_lanes, drift, 1);
+  drift += __shfl_xor_sync (all_lanes, drift, 2);
+  drift += __shfl_xor_sync (all_lanes, drift, 8);
+  drift += __shfl_xor_sync (all_lanes, drift, 16);
+  survey (p, x, before, back, threshold, scene);
+  if (__any_sync (all_lanes, n_changed >= CF_RUNNING_NEED)) {
+    const int right = edge (x, back, threshold, 1), below = edge (x, back, threshold, 8);
+    const int across = p.lane % side < side - 1 ? right : 0, down = p.lane >> 3 < side - 1 ? below : 0;
+
+    distinct_lanes = __ballot_sync (all_lanes, changed && is_distinct (w, p, x, threshold));
+    n_edges = votes (across & 1, p.mine) + votes (down & 1, p.mine);
+    /* pairs with one changed block */
+    const unsigned one = changed_lanes >> p.lane, one_across = (one ^ one >> 1) & 1, one_down = (one ^ one >> 8) & 1;
+
+    balance = votes (one_across && across & 2, p.mine) + votes (one_down && down & 2, p.mine)
+        - votes (one_across && across & 4, p.mine) - votes (one_down && down & 4, p.mine);
+    n_distinct = __popc (distinct_lanes & p.mine);
+    if (n_changed < CF_RUNNING_NEED)
+      n_edges = balance = n_distinct = 0;
+  }
+  if (p.inside) {
+    w.x[p.at] = (uint16_t) x;
+    if (p.lane == 0)
+      w.bits[p.cy * ((w.columns + 1) / 2) + p.pair] = make_uint2 (changed_lanes, distinct_lanes);
+    if ((p.lane & ~side) == 0) {
+      int *to = tile_sum[p.cx / w.tile - (int) blockIdx.x * block_cells / w.tile];
+
+      w.cell[p.cy * w.columns + p.cx] = make_int2 (n_changed | n_restless << restless_at | n_distinct << distinct_at |
+              n_edges << edges_at | (balance + 32) << balance_at,
+          drift);
+      if (drift)
+        atomicAdd (&to[sum_drift], drift);
+      atomicAdd (&to[sum_steady], side * side - n_changed);
+      if (n_restless)
+        atomicAdd (&to[sum_restless], n_restless);
+      if (n_changed) {
+        atomicAdd (&to[sum_changed], n_changed);
+        atomicAdd (&to[sum_edges], n_edges);
+        atomicAdd (&to[sum_cells], n_changed >= CF_RUNNING_NEED);
+        atomicAdd (&to[sum_distinct], n_distinct >= CF_RUNNING_NEED);
+      }
+    }
+  }
+  __syncthreads ();
+  add_sums (w, p.cy, tile_sum[0], scene);
+}
+
+/* ---- cells -------------------------------------------------------------- */
+
+/* Returns the sum of two neighbouring sums over a tile's window. */
+__device__ __forceinline__ int2
+window_of (const RunningWork &w, int tile, int first)
+{
+  const int tx = tile % w.tiles_x, ty = tile / w.tiles_x;
+  int2 sum = make_int2 (0, 0);
+
+  for (int v = max (ty - 1, 0); v <= min (ty + 1, w.tiles_y - 1); v++)
+    for (int u = max (tx - 1, 0); u <= min (tx + 1, w.tiles_x - 1); u++) {
+      const int2 s = *(const int2 *) (w.sum + (v * w.tiles_x + u) * sums + first);
+
+      sum.x += s.x;
+      sum.y += s.y;
+    }
+  return sum;
+}
+
+__device__ __forceinline__ bool
+is_smooth (const RunningWork &w, int tile)
+{
+  const int2 s = window_of (w, tile, sum_changed);
+
+  return s.x >= 32 && s.x > 3 * s.y;
+}
+
+struct Mode {
+  bool anew, loose, lights;
+};
+
+/* Decides what the frame is; the first block of threads also leaves the levels of the next one. */
+__device__ __forceinline__ Mode
+decide (const RunningWork &w, int shared[4])
+{
+  const int n = w.columns * w.rows, lit = w.level->lit;
+  int all[4] = {}; /* cells, distinct cells, restless blocks, cells in smooth tiles */
+  Mode mode;
+
+  if (threadIdx.x < 4)
+    shared[threadIdx.x] = 0;
+  __syncthreads ();
+  for (int i = (int) threadIdx.x; i < w.tiles_x * w.tiles_y; i += threads) {
+    const int4 s = *(const int4 *) (w.sum + i * sums + sum_cells);
+
+    all[0] += s.x;
+    all[1] += s.y;
+    all[2] += s.z;
+    if (s.x && is_smooth (w, i))
+      all[3] += s.x;
+  }
+  for (int i = 0; i < 4; i++)
+    if (all[i])
+      atomicAdd (&shared[i], all[i]);
+  __syncthreads ();
+  mode.anew = 5 * shared[0] > 3 * n;
+  mode.loose = !mode.anew && 20 * shared[0] > n && 2 * shared[1] < shared[0];
+  mode.lights = !mode.anew && (long long) shared[3] * (lit > 0 ? 128 : 8) >= n;
+  if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0) {
+    const int floor = w.level->floor;
+
+    w.next->lit = mode.anew ? lit : max (0, (8 * shared[3] >= n ? 45 : lit) - 1);
+    w.next->floor = 50ll * shared[2] > 16ll * n ? min (CF_RUNNING_FLOOR, floor + 8) : max (0, floor - 1);
+    const int *s = w.sum + w.tiles_x * w.tiles_y * sums;
+    const unsigned blocks = (unsigned) w.real_x * (unsigned) w.real_y;
+
+    *w.scene = CfScene { blocks, (unsigned) s[scene_equal], (unsigned) s[scene_dark], (unsigned) s[scene_bright],
+      (unsigned) s[scene_edges], (unsigned) s[scene_back], (unsigned) s[scene_same],
+      (unsigned) (*(const unsigned long long *) s / blocks), mode.anew, mode.loose,
+      !mode.anew && 8ll * shared[3] >= n };
+  }
+  return mode;
+}
+
+__device__ __forceinline__ int
+tile_of (const RunningWork &w, int cx, int cy)
+{
+  return cy / w.tile * w.tiles_x + cx / w.tile;
+}
+
+/* Returns whether a cell counts, ghost or not. */
+__device__ __forceinline__ bool
+counts (const Mode &mode, int cell, bool lit)
+{
+  if (mode.anew)
+    return false;
+  if (mode.loose)
+    return (cell >> distinct_at & 31) >= CF_RUNNING_NEED;
+  return (cell & 31) >= CF_RUNNING_NEED && !lit;
+}
+
+/* Returns whether a cell that stands still is a ghost. */
+__device__ __noinline__ bool
+is_ghost (const RunningWork &w, const Mode &mode, int cx, int cy)
+{
+  bool beside = false;
+  int sum = 0;
+
+  for (int v = max (cy - 1, 0); v <= min (cy + 1, w.rows - 1); v++)
+    for (int u = max (cx - 1, 0); u <= min (cx + 1, w.columns - 1); u++) {
+      const int cell = w.cell[v * w.columns + u].x;
+
+      if (counts (mode, cell, mode.lights && is_smooth (w, tile_of (w, u, v))))
+        sum += (cell >> balance_at) - 32;
+      beside |= (u != cx || v != cy) && w.stood[v * w.columns + u] & ghost_bit;
+    }
+  return sum < 0 || (sum == 0 && beside);
+}
+
+__global__ void __launch_bounds__ (threads)
+median_cells_kernel (const __grid_constant__ RunningWork w)
+{
+  __shared__ int shared[4];
+  __shared__ uint16_t state[block_cells];
+  const Place p = place_of (w);
+  const Mode mode = decide (w, shared);
+  const int tile = tile_of (w, min (p.cx, w.columns - 1), p.cy);
+  const int at = p.cy * w.columns + min (p.cx, w.columns - 1), pair = p.cy * ((w.columns + 1) / 2) + p.pair;
+  const int cell = p.inside ? w.cell[at].x : 0;
+  const bool changed = (cell & 31) >= CF_RUNNING_NEED, lit = changed && mode.lights && is_smooth (w, tile);
+  const bool counted = counts (mode, cell, lit);
+  const int q = counted && (cell >> restless_at & 31) < 2 ? min ((w.stood[at] & ~ghost_bit) + 1, CF_RUNNING_STILL) : 0;
+  const bool ghost = q >= CF_RUNNING_STILL && is_ghost (w, mode, p.cx, p.cy);
+  const bool now = counted && !ghost, moves = now || (mode.loose && changed && !lit && !ghost);
+  const bool take = ghost || (changed && lit);
+
+  for (int i = ((int) (blockIdx.y * gridDim.x + blockIdx.x)) * threads + (int) threadIdx.x;
+      i < (w.tiles_x * w.tiles_y + 1) * sums; i += (int) (gridDim.x * gridDim.y) * threads)
+    w.clear[i] = 0;
+  /* The warp's two cells share the words of bits: lanes of a cell that does not count are 0. */
+  const unsigned now_lanes = __ballot_sync (all_lanes, now && p.inside);
+  const bool warp_inside = p.pair * warp_cells < w.columns;
+  const uint2 bits = warp_inside ? w.bits[pair] : make_uint2 (0, 0);
+  const uint2 then = warp_inside ? w.counted[pair] : make_uint2 (0, 0);
+  const unsigned k = (mode.loose ? bits.y : bits.x) & now_lanes;
+  const bool sure = now && __popc (k & then.x & then.y & p.mine) >= CF_RUNNING_SURE;
+
+  __syncwarp ();
+  if (p.lane == 0 && warp_inside)
+    w.counted[pair] = make_uint2 (k, then.x);
+  if (p.inside) {
+    const int x = w.x[p.at], back = w.back[p.at], noise = w.noise[p.at];
+    const bool block_changed = bits.x >> p.lane & 1;
+    int fate = take || mode.anew ? CF_RUNNING_TAKE : CF_RUNNING_FOLLOW;
+
+    if (mode.loose || (now && block_changed))
+      fate = CF_RUNNING_HOLD;
+    if (w.wants_blocks) {
+      const int threshold = max (max (CF_RUNNING_LEAST, w.level->floor), noise);
+
+      w.block[p.at] = (uint16_t) (fate | (moves && block_changed ? masks : 0) | (3 * threshold >> 4) << level_at);
+    }
+    if (!mode.loose) {
+      int to = fate == CF_RUNNING_TAKE ? x : back + clamped (x - back, CF_RUNNING_STEP);
+
+      if (fate == CF_RUNNING_HOLD) {
+        const int2 drift = window_of (w, tile, sum_drift);
+
+        to = min (max (back + clamped (x - back, 1) + drift.x / max (1, drift.y), 0), 4095);
+      }
+      w.back[p.at] = (uint16_t) to;
+      if (!mode.anew) {
+        const int t = abs (x - (int) w.before[p.at]);
+        const int v = 7 * t > 4 * noise ? noise + (noise >> 4) + 2 : noise - (noise >> 6) - 1;
+
+        w.noise[p.at] = (uint16_t) min (max (v, CF_RUNNING_NOISE_MIN), CF_RUNNING_NOISE_MAX);
+      }
+    }
+  }
+  __syncwarp ();
+  if ((p.lane & ~side) == 0) {
+    if (p.inside)
+      w.still[at] = (uint8_t) (q | (ghost ? ghost_bit : 0));
+    state[p.cx % block_cells] = (uint16_t) ((cell & 31) | (moves ? CF_RUNNING_MOVES : 0) |
+        (now ? CF_RUNNING_COUNTS : 0) | (sure ? CF_RUNNING_IS_SURE : 0));
+  }
+  __syncthreads ();
+  if ((int) threadIdx.x < block_cells) {
+    const int cx = (int) blockIdx.x * block_cells + (int) threadIdx.x;
+
+    if (cx < w.columns)
+      w.state[p.cy * w.columns + cx] = state[threadIdx.x];
+  }
+}
+
+/* ---- pixels ------------------------------------------------------------- */
+
 template<int BYTES> __device__ __forceinline__ int
 quad_sample (const Quad &q, int i)
 {
@@ -63,28 +539,61 @@ make_quad (const int v[4])
   return Quad { (unsigned) (v[0] | v[1] << 16), (unsigned) (v[2] | v[3] << 16) };
 }
 
-/* Moves the background of four samples of a view. Leaves it in `to` and the distances in `distance`. */
 template<int BYTES> __device__ __forceinline__ void
-follow (const RunningWork &w, int view, int x, int y, int to[4], int distance[4])
+store (const Plane &plane, int x, int y, const int v[4])
+{
+  store_quad (plane, plane.out + y * plane.out_pitch, x, make_quad<BYTES> (v));
+}
+
+/* Returns the places of the blocks of four samples: of the first two, and of the others. Chroma has at least two
+ * samples of a row in a block. */
+struct Blocks {
+  int x[2], y;
+};
+
+__device__ __forceinline__ Blocks
+blocks_of (const PixelWork &w, int view, int x, int y)
+{
+  const int first = (x << w.w_sub[view]) / CF_RUNNING_BLOCK;
+
+  return Blocks { { first, min (first + w.w_sub[view], w.blocks_x - 1) }, (y << w.h_sub[view]) / CF_RUNNING_BLOCK };
+}
+
+__device__ __forceinline__ bool
+is_masked (const PixelWork &w, int x, int y)
+{
+  int found = 0;
+
+  for (int v = max (y - 1, 0); v <= min (y + 1, w.blocks_y - 1); v++)
+    for (int u = max (x - 1, 0); u <= min (x + 1, w.blocks_x - 1); u++)
+      found |= w.block[v * w.blocks_x + u];
+  return found & masks;
+}
+
+/* Moves the background of four samples of a view. Leaves the samples, it and the distances. */
+template<int BYTES> __device__ __forceinline__ void
+follow (const PixelWork &w, int view, int x, int y, const int block[2], int sample[4], int to[4], int distance[4])
 {
   const Plane &plane = w.launch.plane[view];
   const Quad q = load_samples<BYTES> (plane, plane.in + y * plane.in_pitch, x);
   uint8_t *at = w.background + w.offset[view] + (long long) y * w.pitch[view] + x * BYTES;
-  Quad b;
+  Quad b = { 0, 0 };
 
-  if (BYTES == 1) {
+  if (BYTES == 1)
     b.lo = *(unsigned *) at;
-    b.hi = 0;
-  } else {
+  else {
     b.lo = ((uint2 *) at)->x;
     b.hi = ((uint2 *) at)->y;
   }
 #pragma unroll
   for (int i = 0; i < 4; i++) {
-    const int sample = quad_sample<BYTES> (q, i), before = quad_sample<BYTES> (b, i);
+    const int fate = w.begins ? CF_RUNNING_TAKE : block[i / 2] & fate_of;
+    const int step = fate == CF_RUNNING_HOLD ? w.hold : w.step;
+    const int before = quad_sample<BYTES> (b, i);
 
-    to[i] = before + min (max (sample - before, -w.step), w.step);
-    distance[i] = abs (sample - to[i]);
+    sample[i] = quad_sample<BYTES> (q, i);
+    to[i] = fate == CF_RUNNING_TAKE ? sample[i] : before + clamped (sample[i] - before, step);
+    distance[i] = abs (sample[i] - to[i]);
   }
   b = make_quad<BYTES> (to);
   if (BYTES == 1)
@@ -93,98 +602,83 @@ follow (const RunningWork &w, int view, int x, int y, int to[4], int distance[4]
     *(uint2 *) at = make_uint2 (b.lo, b.hi);
 }
 
-template<int BYTES> __device__ __forceinline__ void
-store (const Plane &plane, int x, int y, const int v[4])
-{
-  store_quad (plane, plane.out + y * plane.out_pitch, x, make_quad<BYTES> (v));
-}
-
-/* Takes four pixels of the views that decide. Returns a bit for each that moves. */
+/* Takes four samples of a view. Returns a bit for each whose distance counts as motion. */
 template<int BYTES> __device__ __forceinline__ unsigned
-decide (const RunningWork &w, int x, int y)
+take (const PixelWork &w, int view, int x, int y, bool chroma)
 {
+  const Plane &plane = w.launch.plane[view];
+  const Blocks at = blocks_of (w, view, x, y);
+  const uint16_t *row = w.block + at.y * w.blocks_x;
+  const int block[] = { row[at.x[0]], row[at.x[1]] };
+  int sample[4], to[4], distance[4];
+  bool masked[] = { false, false };
   unsigned moves = 0;
 
-  for (int view = 0; view < w.n_colors; view++) {
-    const Plane &plane = w.launch.plane[view];
-    int to[4], distance[4];
-
-    follow<BYTES> (w, view, x, y, to, distance);
+  follow<BYTES> (w, view, x, y, block, sample, to, distance);
+  if (w.output == CF_MEDIAN_STILL) {
+    masked[0] = is_masked (w, at.x[0], at.y);
+    masked[1] = at.x[1] == at.x[0] ? masked[0] : is_masked (w, at.x[1], at.y);
+  }
 #pragma unroll
-    for (int i = 0; i < 4; i++)
-      moves |= (unsigned) (distance[i] > w.launch.threshold && x + i < plane.width) << i;
-    if (w.output == CF_MEDIAN_BACKGROUND)
-      store<BYTES> (plane, x, y, to);
+  for (int i = 0; i < 4; i++) {
+    if (w.output == CF_MEDIAN_MASK && !chroma)
+      moves |= (unsigned) (distance[i] > (block[i / 2] >> level_at) * w.step) << i;
+    else if (w.output == CF_MEDIAN_STILL)
+      to[i] = masked[i / 2] ? to[i] : sample[i];
     else if (w.output == CF_MEDIAN_DIFFERENCE)
-      store<BYTES> (plane, x, y, distance);
+      to[i] = distance[i];
+    if (chroma && (w.output == CF_MEDIAN_MASK || w.output == CF_MEDIAN_DIFFERENCE))
+      to[i] = (w.largest + 1) / 2;
   }
-  for (int view = 0; w.output == CF_MEDIAN_MASK && view < w.n_colors; view++) {
-    int mask[4];
-
-#pragma unroll
-    for (int i = 0; i < 4; i++)
-      mask[i] = moves >> i & 1 ? w.largest : 0;
-    store<BYTES> (w.launch.plane[view], x, y, mask);
-  }
+  if (w.output != CF_MEDIAN_MASK || chroma)
+    store<BYTES> (plane, x, y, to);
   return moves;
 }
 
-template<int BYTES> __global__ void __launch_bounds__ (running_threads)
-median_running_kernel (const __grid_constant__ RunningWork w)
+template<int BYTES> __global__ void __launch_bounds__ (threads)
+median_pixels_kernel (const __grid_constant__ PixelWork w)
 {
-  __shared__ int moving[tile_cells];
   const Plane &plane = plane_of_block (w.launch, (int) blockIdx.x);
   const int block = (int) blockIdx.x - plane.first_block, view = (int) (&plane - w.launch.plane);
   const int thread = (int) threadIdx.x;
   const int x0 = block % plane.blocks_x * tile_w, y0 = block / plane.blocks_x * tile_h;
   const int x = x0 + thread % (tile_w / 4) * 4, y = y0 + thread / (tile_w / 4);
-  const bool inside = x < plane.width && y < plane.height;
+  const bool chroma = view >= w.n_colors;
+  unsigned moves = 0;
 
-  if (w.output == CF_MEDIAN_RESULT ? w.copies : !plane.filtered)
-    copy_tile (plane, x0, y0, tile_w, tile_h, thread, running_threads);
-  if (!plane.filtered)
-    return;
-  if (view >= w.n_colors) { /* chroma */
-    int to[4], distance[4];
-
-    if (!inside)
-      return;
-    follow<BYTES> (w, view, x, y, to, distance);
-    if (w.output == CF_MEDIAN_DIFFERENCE || w.output == CF_MEDIAN_MASK)
-      to[0] = to[1] = to[2] = to[3] = (w.largest + 1) / 2;
-    if (w.output != CF_MEDIAN_RESULT)
-      store<BYTES> (plane, x, y, to);
+  if (!plane.filtered || w.output == CF_MEDIAN_RESULT) {
+    copy_tile (plane, x0, y0, tile_w, tile_h, thread, threads);
     return;
   }
-  const unsigned moves = inside ? decide<BYTES> (w, x, y) : 0;
-
-  if (!w.count)
+  if (x >= plane.width || y >= plane.height)
     return;
-  if (thread < tile_cells)
-    moving[thread] = 0;
-  __syncthreads ();
-  int n = __popc (moves);
+  for (int i = view; i < (chroma ? view + 1 : w.n_colors); i++)
+    moves |= take<BYTES> (w, i, x, y, chroma);
+  if (w.output != CF_MEDIAN_MASK || chroma)
+    return;
+  const bool masked = moves && is_masked (w, x / CF_RUNNING_BLOCK, y / CF_RUNNING_BLOCK);
+  int mask[4];
 
-  /* A warp has two rows of 16 threads, a cell 4 threads of each. */
-  n += __shfl_xor_sync (0xffffffff, n, 1);
-  n += __shfl_xor_sync (0xffffffff, n, 2);
-  n += __shfl_xor_sync (0xffffffff, n, 16);
-  if ((thread & 0x13) == 0)
-    atomicAdd (&moving[thread >> 2 & 3], n);
-  __syncthreads ();
-  if (thread == 0)
-    *(ushort4 *) (w.count + (long long) (y0 / CF_RUNNING_CELL) * w.count_pitch + x0 / CF_RUNNING_CELL)
-        = make_ushort4 ((unsigned short) moving[0], (unsigned short) moving[1], (unsigned short) moving[2],
-            (unsigned short) moving[3]);
+#pragma unroll
+  for (int i = 0; i < 4; i++)
+    mask[i] = masked && moves >> i & 1 ? w.largest : 0;
+  for (int i = 0; i < w.n_colors; i++)
+    store<BYTES> (w.launch.plane[i], x, y, mask);
 }
 
 /* ---- the plan ----------------------------------------------------------- */
 
 struct RunningState {
   CfRunning running; /* first */
-  uint8_t *background;
-  uint16_t *count; /* pinned host memory, which the kernel writes */
+  uint8_t *background, *memory;
+  CfScene *scene; /* pinned host memory, which the kernels write; the cells' states are behind it */
+  uint16_t *value[2];
+  int *sum[2];
+  CfRunningLevel *level[2];
+  uint8_t *still[2];
+  int turn;         /* which of two the last frame wrote */
   RunningWork work; /* all but what changes with each frame */
+  PixelWork pixels;
 };
 
 RunningState *
@@ -193,44 +687,97 @@ running_state (const CfPlan *plan)
   return static_cast<RunningState *> (plan->state);
 }
 
+/* Gives a plan what it keeps of blocks, cells and tiles, in one piece of memory. */
+CfCode
+allocate_motion (RunningState *s, CfStatus *status)
+{
+  const CfRunning &r = s->running;
+  const size_t cells = (size_t) r.n_cells, blocks = cells * side * side, tiles = (size_t) (r.tiles_x * r.tiles_y) + 1;
+  const size_t pairs = (size_t) r.rows * (size_t) ((r.columns + 1) / 2);
+  RunningWork &w = s->work;
+  const struct {
+    void **at;
+    size_t size;
+  } pieces[] = { { (void **) &s->value[0], blocks * 2 }, { (void **) &s->value[1], blocks * 2 },
+    { (void **) &w.back, blocks * 2 }, { (void **) &w.noise, blocks * 2 }, { (void **) &w.block, blocks * 2 },
+    { (void **) &w.cell, cells * sizeof *w.cell }, { (void **) &w.bits, pairs * sizeof *w.bits },
+    { (void **) &w.counted, pairs * sizeof *w.counted }, { (void **) &s->still[0], cells },
+    { (void **) &s->still[1], cells },
+    { (void **) &s->sum[0], tiles * sums * sizeof (int) }, { (void **) &s->sum[1], tiles * sums * sizeof (int) },
+    { (void **) &s->level[0], sizeof *s->level[0] }, { (void **) &s->level[1], sizeof *s->level[1] } };
+  size_t size = 0;
+
+  for (const auto &piece : pieces)
+    size += (piece.size + 255) / 256 * 256;
+  s->memory = static_cast<uint8_t *> (cf_gpu_alloc (CF_DEVICE, size, status));
+  if (!s->memory)
+    return status->code;
+  size = 0;
+  for (const auto &piece : pieces) {
+    *piece.at = s->memory + size;
+    size += (piece.size + 255) / 256 * 256;
+  }
+  return CF_OK;
+}
+
 CfCode
 running_init (CfPlan *plan, CfStatus *status)
 {
   const CfFormatInfo *info = cf_format_info (plan->video.format);
   RunningState *s = running_state (plan);
   RunningWork &w = s->work;
-  size_t offset[CF_MAX_VIEWS] = { }, pitch[CF_MAX_VIEWS] = { };
+  PixelWork &pixels = s->pixels;
+  size_t offset[CF_MAX_VIEWS] = {}, pitch[CF_MAX_VIEWS] = {};
   CfCode code = cf_running_init (plan, status);
-  const size_t counts = cf_running_counts (&s->running) * sizeof *s->count;
+  const CfRunning &r = s->running;
+  const size_t found = sizeof *s->scene + (size_t) r.n_cells * sizeof *w.state;
 
   if (code == CF_OK)
-    code = load_kernels ({ (const void *) median_running_kernel<1>, (const void *) median_running_kernel<2> },
+    code = load_kernels ({ (const void *) median_blocks_kernel<1>, (const void *) median_blocks_kernel<2>,
+                             (const void *) median_cells_kernel, (const void *) median_pixels_kernel<1>,
+                             (const void *) median_pixels_kernel<2> },
         median_loading, status);
+  if (code == CF_OK)
+    code = allocate_motion (s, status);
   if (code != CF_OK)
     return code;
   s->background = static_cast<uint8_t *> (cf_gpu_alloc (CF_DEVICE, cf_running_layout (plan, offset, pitch), status));
-  s->count = s->background ? static_cast<uint16_t *> (cf_gpu_alloc (CF_PINNED, counts, status)) : NULL;
-  if (!s->count)
+  s->scene = s->background ? static_cast<CfScene *> (cf_gpu_alloc (CF_PINNED, found, status)) : NULL;
+  if (!s->scene)
     return status->code;
-  memset (s->count, 0, counts);
+  memset (s->scene, 0, found);
+  w.n_colors = pixels.n_colors = info->rgb ? 3 : 1;
+  w.shift = info->bits - (info->rgb ? 5 : 8);
+  w.columns = r.columns;
+  w.rows = r.rows;
+  w.real_x = r.real_x;
+  w.real_y = r.real_y;
+  w.tile = r.tile;
+  w.tiles_x = r.tiles_x;
+  w.tiles_y = r.tiles_y;
+  w.blocks_x = pixels.blocks_x = r.columns * side;
+  w.scene = s->scene;
+  w.state = (uint16_t *) (s->scene + 1);
   for (int i = 0; i < CF_MAX_VIEWS; i++) {
-    w.offset[i] = (long long) offset[i];
-    w.pitch[i] = (int) pitch[i];
+    pixels.offset[i] = (long long) offset[i];
+    pixels.pitch[i] = (int) pitch[i];
   }
-  w.background = s->background;
-  w.largest = (1 << info->bits) - 1;
-  w.n_colors = info->rgb ? 3 : 1;
-  w.copies = !cf_running_rows_are_full (plan);
-  w.count_pitch = s->running.pitch;
+  pixels.background = s->background;
+  pixels.block = w.block;
+  pixels.blocks_y = r.rows * side;
+  pixels.largest = (1 << info->bits) - 1;
   return CF_OK;
 }
 
 void
 running_free (CfPlan *plan)
 {
-  if (running_state (plan)->count)
-    cf_gpu_free (CF_PINNED, running_state (plan)->count);
-  cf_gpu_free (CF_DEVICE, running_state (plan)->background);
+  RunningState *s = running_state (plan);
+
+  if (s->scene)
+    cf_gpu_free (CF_PINNED, s->scene);
+  cf_gpu_free (CF_DEVICE, s->background);
+  cf_gpu_free (CF_DEVICE, s->memory);
   cf_running_free (plan);
 }
 
@@ -242,45 +789,84 @@ copy_image (const CfImage *to, const CfImage *from, cudaStream_t stream, CfStatu
 
   for (int p = 0; code == CF_OK && p < cf_format_info (from->format)->n_planes; p++)
     code = cf_cuda_check (cudaMemcpy2DAsync (to->plane[p].data, to->plane[p].pitch, from->plane[p].data,
-        from->plane[p].pitch, cf_plane_row_bytes (from->format, from->width, p),
-        (size_t) cf_plane_rows (from->format, from->height, p), cudaMemcpyDefault, stream), "copying a frame", status);
+                              from->plane[p].pitch, cf_plane_row_bytes (from->format, from->width, p),
+                              (size_t) cf_plane_rows (from->format, from->height, p), cudaMemcpyDefault, stream),
+        "copying a frame", status);
   return code;
+}
+
+/* Finds what moves. */
+CfCode
+enqueue_motion (RunningState *s, const Launch &launch, int bytes, cudaStream_t stream, CfStatus *status)
+{
+  const int turn = s->turn = !s->turn;
+  const dim3 grid ((unsigned) cf_divide_up (s->running.columns, block_cells), (unsigned) s->running.rows);
+  RunningWork &w = s->work;
+  CfCode code;
+
+  for (int i = 0; i < w.n_colors; i++)
+    w.color[i] = launch.plane[i];
+  w.x = s->value[turn];
+  w.before = s->value[!turn];
+  w.sum = s->sum[turn];
+  w.clear = s->sum[!turn];
+  w.still = s->still[turn];
+  w.stood = s->still[!turn];
+  w.next = s->level[turn];
+  w.level = s->level[!turn];
+  if (bytes == 1)
+    median_blocks_kernel<1><<<grid, threads, 0, stream>>> (w);
+  else
+    median_blocks_kernel<2><<<grid, threads, 0, stream>>> (w);
+  code = cf_cuda_launched ("median: blocks of motion", status);
+  if (code != CF_OK || w.first)
+    return code;
+  median_cells_kernel<<<grid, threads, 0, stream>>> (w);
+  return cf_cuda_launched ("median: cells of motion", status);
 }
 
 CfCode
 running_enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage *out, CfStatus *status)
 {
-  const CfMedianParams *params = static_cast<const CfMedianParams *> (plan->params);
+  const CfFormatInfo *info = cf_format_info (plan->video.format);
   RunningState *s = running_state (plan);
   cudaStream_t handle = static_cast<cudaStream_t> (cf_stream_handle (stream));
   const CfRunningFrame frame = cf_running_frame (plan);
   CfPlan whole = *plan; /* for the views of whole frames */
-  RunningWork w = s->work;
+  PixelWork &w = s->pixels;
+  CfView views[CF_MAX_VIEWS];
+  CfCode code;
 
   whole.video.interlaced = false;
-  make_launch (&whole, in, out, frame.threshold, &w.launch);
+  make_launch (&whole, in, out, 0, &w.launch);
+  s->work.first = frame.first;
+  s->work.wants_blocks = frame.back;
+  code = enqueue_motion (s, w.launch, info->bytes, handle, status);
+  if (code != CF_OK)
+    return code;
+  if (!frame.back && cf_running_rows_are_full (plan))
+    return copy_image (out, in, handle, status);
   deal_blocks (&w.launch, tile_w, tile_h, w.n_colors == 3 ? 1 : 0);
-  w.step = frame.step;
-  w.output = params->output;
-  w.count = s->running.fresh ? s->count : NULL;
-  if (params->output == CF_MEDIAN_RESULT && !w.copies) {
-    const CfCode code = copy_image (out, in, handle, status);
-
-    if (code != CF_OK)
-      return code;
+  for (int i = 0; i < cf_running_views (plan, in, views); i++) {
+    w.w_sub[i] = info->comp[views[i].component].w_sub;
+    w.h_sub[i] = info->comp[views[i].component].h_sub;
   }
-  if (cf_format_info (plan->video.format)->bytes == 1)
-    median_running_kernel<1><<<w.launch.blocks, running_threads, 0, handle>>> (w);
+  w.begins = frame.begins;
+  w.output = frame.output;
+  w.step = frame.step;
+  w.hold = frame.hold;
+  if (info->bytes == 1)
+    median_pixels_kernel<1><<<w.launch.blocks, threads, 0, handle>>> (w);
   else
-    median_running_kernel<2><<<w.launch.blocks, running_threads, 0, handle>>> (w);
-  return cf_cuda_launched ("median: the running median", status);
+    median_pixels_kernel<2><<<w.launch.blocks, threads, 0, handle>>> (w);
+  return cf_cuda_launched ("median: the running background", status);
 }
 
 CfCode
 running_regions (CfPlan *plan, CfRegions *found, CfStatus *status)
 {
   (void) status;
-  cf_running_regions (plan, running_state (plan)->count, found);
+  cf_running_regions (plan, running_state (plan)->work.state, running_state (plan)->scene, found);
   return CF_OK;
 }
 

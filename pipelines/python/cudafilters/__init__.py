@@ -97,7 +97,7 @@ def rois(buffer: Gst.Buffer, type: str | None = None) -> list[Roi]:
 def motion(buffer: Gst.Buffer) -> list[Roi]:
     """Returns where something moves in a frame: the regions of type "motion", which `cudamedian motion-meta=true`
     attaches. The list is empty where nothing moves (the frame then carries one of 0 x 0 pixels, which is left out), and
-    where that is not known yet."""
+    where that is not known."""
     return [roi for roi in rois(buffer, 'motion') if roi.box.width]
 
 
