@@ -14,7 +14,7 @@
  *
  * With temporal-method=running the element finds what moves before a camera that stands still, and it knows what the
  * camera sees when nothing moves: the background. It looks at blocks of 4 x 4 pixels. Where blocks differ from the
- * background, by more than 6 levels of 255 and by more than the place changes by itself (noise, leaves in the wind,
+ * background, by more than 7 levels of 255 and by more than the place changes by itself (noise, leaves in the wind,
  * water), something moves. More or less light on a part of the frame is no motion, a lamp, clouds, the camera's own
  * gain: it changes the light, but not what is seen in it. A camera that shakes makes little motion. Where a thing was
  * and has gone, motion ends within some frames; what comes and stands still moves until the background has followed it,
