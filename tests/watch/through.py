@@ -4,6 +4,7 @@
 """cf-watch: cameras without a filter, whose own H.264 or H.265 is recorded and shown without decoding it: not a bit
 differs, also with B frames, open groups of pictures, parameters that change, damage. With a filter, no such packet
 leaves. Other codecs than H.264 that are encoded. See harness.py."""
+import contextlib
 import json
 import os
 import re
@@ -437,8 +438,9 @@ def snapshots(folder):
             def threads():
                 found = []
                 for task in os.listdir(f'/proc/{watch.process.pid}/task'):
-                    with open(f'/proc/{watch.process.pid}/task/{task}/comm', encoding='ascii') as file:
-                        found.append(file.read().strip())
+                    with contextlib.suppress(OSError), \
+                            open(f'/proc/{watch.process.pid}/task/{task}/comm', encoding='ascii') as file:
+                        found.append(file.read().strip())  # an error: it has ended
                 return found
             for count in 100, 150:
                 number = frames(watch, count)['cameras']['door']['frames']
