@@ -123,7 +123,7 @@ add_polygon (Cells *cells, const Point *corner, guint n)
 
 typedef struct {
   char *camera;
-  gsize where; /* bytes of the text up to the times */
+  gsize where; /* bytes of the text before the times, and before what parts them from it */
   Cells cells;
   gint64 from, to; /* µs since 1970 */
   gint64 after[3]; /* where a further answer begins: the piece's start, its number, the second */
@@ -221,7 +221,8 @@ read_query (const char *text, Query *query, GString *wrong)
       g_string_append (wrong, "a point is two fractions of the frame, from 0 to 1");
   if (!wrong->len && (n == MOST_POINTS || n == 1 || n == 2))
     g_string_printf (wrong, "a polygon has 3 to %d points", MOST_POINTS - 1);
-  query->where = (gsize) (at - text);
+  for (query->where = (gsize) (at - text); query->where && strchr (":, \t", text[query->where - 1]);)
+    query->where--;
   if (!wrong->len)
     read_times (at, query, wrong);
   if (!wrong->len && n)
@@ -369,7 +370,7 @@ search_index (const char *file, const char *text, GString *wrong)
     return NULL;
   from = time_text (query.from, FALSE);
   to = time_text (query.to, FALSE);
-  more = g_strdup_printf ("%.*s%s, %s, %" G_GINT64_FORMAT ".%" G_GINT64_FORMAT ".%" G_GINT64_FORMAT, (int) query.where,
-      text, from, to, next[0], next[1], next[2]);
+  more = g_strdup_printf ("%.*s, %s, %s, %" G_GINT64_FORMAT ".%" G_GINT64_FORMAT ".%" G_GINT64_FORMAT,
+      (int) query.where, text, from, to, next[0], next[1], next[2]);
   return object_of ("found", array_node (g_steal_pointer (&found)), "next", next[1] ? text_node (more) : NULL, NULL);
 }
