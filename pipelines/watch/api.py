@@ -137,7 +137,7 @@ ANSWERS = {
     'refused': {
         'description': '400 no such JSON; 401 no login; 403 a role that may not, or another Origin; 404 no such thing; '
                        '405 another method; 409 not now; 413 too long; 415 no JSON; 421 another Host; 422 the value is '
-                       'refused; 429 too many wrong passwords; 503 ending, or too many pages',
+                       'refused; 429 too many wrong passwords; 503 ending, or too many pages or searches',
         'content': {JSON: {'schema': exactly(ok={'const': False}, error=TEXT)}},
     },
 }

@@ -272,6 +272,9 @@ command_quit (const Call *call)
 
 /* ---- the search ---------------------------------------------------------- */
 
+#define SEARCHING 1       /* at a time: the other cores are the cameras' */
+#define MOST_SEARCHES 100 /* that wait, also of clients that have gone */
+
 typedef struct {
   ControlAnswer done;
   gpointer from;
@@ -290,7 +293,7 @@ on_found (gpointer data)
 }
 
 static void
-search_in_thread (gpointer data)
+search_in_thread (gpointer data, gpointer unused)
 {
   Search *search = data;
   g_autoptr (GString) wrong = g_string_new (NULL);
@@ -299,16 +302,23 @@ search_in_thread (gpointer data)
   search->answer = answer_of (wrong);
   if (found)
     object_add_members (search->answer, found);
+  (void) unused;
   in_main (on_found, search);
 }
 
 static JsonObject *
 command_search (const Call *call)
 {
+  static GThreadPool *pool; /* for the life of the process */
+
   if (!index_path ())
     return coded (409, error_of ("there is no index, as the file says (\"index\": false)"));
-  in_pool (search_in_thread,
-      g_memdup2 (&(Search) { call->answer, call->from, g_strdup (call->word[0]), NULL }, sizeof (Search)));
+  if (!pool)
+    pool = g_thread_pool_new (search_in_thread, NULL, SEARCHING, FALSE, NULL);
+  if (g_thread_pool_unprocessed (pool) >= MOST_SEARCHES)
+    return coded (503, error_of ("%d searches wait already", MOST_SEARCHES));
+  g_thread_pool_push (pool,
+      g_memdup2 (&(Search) { call->answer, call->from, g_strdup (call->word[0]), NULL }, sizeof (Search)), NULL);
   return NULL;
 }
 
