@@ -26,6 +26,9 @@
 #define HELD (5 * G_USEC_PER_SEC)        /* a piece is reported so much later than its frames */
 #define UNRECORDED (30 * G_USEC_PER_SEC) /* what is in no piece by then never will be */
 #define MOST 4096                        /* items that wait: a minute of a building, 2 MB */
+#define MOST_PIECES (4 * MOST)           /* if pieces are among them */
+#define LONGEST_PIECE "90000000000"      /* µs: 25 hours */
+#define AT_ONCE 4000                     /* rows that a transaction deletes, twice as many at most */
 #define STOPS_WITHIN G_USEC_PER_SEC
 
 /* Something that came. */
@@ -83,7 +86,7 @@ item_free (Item *item)
   atomic_fetch_sub (&n_waiting, 1);
 }
 
-/* Queues the item, unless too many wait. Pieces are few, and all of them count. */
+/* Queues the item, unless too many wait. Pieces are few, and count more; but the disk may be full for days. */
 static void
 push (Item *item)
 {
@@ -94,7 +97,7 @@ push (Item *item)
   if (newest && newest->time / G_USEC_PER_SEC == item->time / G_USEC_PER_SEC) {
     cells_merge (&newest->cells, &item->cells);
     g_clear_pointer (&item, item_free);
-  } else if (atomic_load (&n_waiting) > MOST && !g_str_has_prefix (item->type, "piece-")) {
+  } else if (atomic_load (&n_waiting) > (g_str_has_prefix (item->type, "piece-") ? MOST_PIECES : MOST)) {
     g_clear_pointer (&item, item_free);
     atomic_fetch_add (&n_dropped, 1);
   } else {
@@ -120,7 +123,7 @@ index_frame (const char *camera, GstElement *pipeline, GstPad *pad, GstBuffer *b
       (next = gst_buffer_iterate_meta_filtered (buffer, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE))) {
     const GstVideoRegionOfInterestMeta *meta = (const GstVideoRegionOfInterestMeta *) next;
 
-    if (!meta->w || !meta->h || strcmp (g_quark_to_string (meta->roi_type), "motion"))
+    if (!meta->w || !meta->h || meta->roi_type != g_quark_from_static_string ("motion"))
       continue;
     if (!item) {
       if (!(caps = gst_pad_get_current_caps (pad)) || !gst_video_info_from_caps (&info, caps))
@@ -179,7 +182,7 @@ static const char tables[] =
     "CREATE INDEX event_open ON event (kind) WHERE \"end\" IS NULL;"
     "PRAGMA user_version = " G_STRINGIFY (SEARCH_FORM) "; COMMIT";
 
-/* Ends what an earlier process has left, and finds pieces that were deleted meanwhile. Where all of a camera's are
+/* Once: ends what an earlier process has left, and finds pieces that were deleted meanwhile. Where all of a camera's are
  * missing, it is their disk that is away. */
 static const char left[] =
     "UPDATE event SET \"end\" = begin WHERE \"end\" IS NULL;"
@@ -190,10 +193,11 @@ static const char left[] =
 
 /* Of the writer's thread. */
 static struct {
-  GQueue held;   /* of Item, in the order in which they came */
-  sqlite3 *db;   /* NULL: it is not open */
-  int status;    /* SQLite's; after a failure nothing more is done */
-  gboolean gone; /* pieces may have rows that are to be deleted */
+  GQueue held;     /* of Item, in the order in which they came */
+  sqlite3 *db;     /* NULL: it is not open */
+  int status;      /* SQLite's; after a failure nothing more is done */
+  gboolean gone;   /* pieces may have rows that are to be deleted */
+  gboolean looked; /* `left` is done */
   gboolean reported;
   guint64 dropped; /* as reported */
 } writer;
@@ -319,8 +323,6 @@ open_file (void)
   run ("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = 16777216");
   if (!(form = execute ("PRAGMA user_version", "")))
     run (tables);
-  run (left);
-  writer.gone = TRUE;
   if (writer.status || (form && form != SEARCH_FORM))
     give_up (form && form != SEARCH_FORM ? "it is of another version of cf-watch" : NULL);
 }
@@ -409,9 +411,9 @@ static gboolean
 write_moving (const Item *item)
 {
   const gint64 second = item->time / G_USEC_PER_SEC;
-  const gint64 piece = execute (
-      "SELECT id FROM piece WHERE camera = ?1 AND start <= ?2 + 50000 AND (\"end\" IS NULL OR "
-      "\"end\" > ?2) AND abs (clock - ?3) < 4000000 ORDER BY start DESC LIMIT 1",
+  const gint64 piece = execute ("SELECT id FROM piece WHERE camera = ?1 AND start BETWEEN ?2 - " LONGEST_PIECE
+                                " AND ?2 + 50000 AND (\"end\" IS NULL OR "
+                                "\"end\" > ?2) AND abs (clock - ?3) < 4000000 ORDER BY start DESC LIMIT 1",
       "tii", item->camera, item->time, item->clock);
 
   if (!piece)
@@ -498,7 +500,7 @@ prune (void)
 static void
 write_all (gboolean all)
 {
-  int moved = 0;
+  int moved = 0, before;
 
   writer.status = SQLITE_OK;
   if (writer.db && !sqlite3_file_control (writer.db, "main", SQLITE_FCNTL_HAS_MOVED, &moved) && moved)
@@ -508,13 +510,18 @@ write_all (gboolean all)
   if (!writer.db)
     return;
   run ("BEGIN IMMEDIATE");
-  for (GList *l = writer.held.head; l; l = l->next) {
+  if (!writer.looked) {
+    run (left);
+    writer.gone = TRUE;
+  }
+  for (GList *l = writer.held.head; l && !writer.status; l = l->next) {
     Item *item = l->data;
 
     item->done = write_item (item, all);
     writer.gone |= item->done && !strcmp (item->type, "piece-deleted");
   }
-  if (writer.gone)
+  before = sqlite3_total_changes (writer.db);
+  while (writer.gone && !writer.status && sqlite3_total_changes (writer.db) - before < AT_ONCE)
     prune ();
   if (all)
     execute ("UPDATE event SET \"end\" = max (begin, ?1) WHERE \"end\" IS NULL", "i", g_get_real_time ());
@@ -524,6 +531,7 @@ write_all (gboolean all)
     return;
   }
   writer.reported = FALSE;
+  writer.looked = TRUE;
   for (GList *l = writer.held.head, *next; l; l = next) {
     next = l->next;
     if (!((Item *) l->data)->done)
