@@ -142,7 +142,7 @@ JsonObject *
 control_call (Watch *of, Role role, const char *by, char **words, ControlAnswer answer, gpointer from)
 {
   static const char *const known[] = { "status", "elements", "get", "set", "filter", "enable", "record", "trigger",
-    "restart", "overrides", "forget", "add", "remove", "reload", NULL };
+    "restart", "overrides", "forget", "add", "remove", "reload", "search", NULL };
 
   (void) of;
   commands++;
