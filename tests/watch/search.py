@@ -87,8 +87,9 @@ def where(folder):
             hit, = search(folder, f'{name}: {MIDDLE}')
             expect(hit['piece'] == piece['file'], (hit, piece))
             expect(abs(seconds_of(hit['begin']) - seconds_of(piece['start']) - hit['offset']) < 0.002, (hit, piece))
-            # The file is recorded from its first frame on, which may be in the middle of a second.
-            expect(seconds_of(hit['begin']) - 0.1 < seconds_of(begun['time']) < seconds_of(hit['begin']) + 1.1,
+            # The file is recorded from its first frame on, which may be in the middle of a second; what moves is motion
+            # from its third frame on.
+            expect(seconds_of(hit['begin']) - 0.1 < seconds_of(begun['time']) < seconds_of(hit['begin']) + 1.3,
                    (hit, begun))
             expect(1 <= seconds_of(hit['end']) - seconds_of(hit['begin']) <= 4, hit)
             events = {(event['kind'], event['zone']): event for event in hit['events']}
