@@ -182,8 +182,8 @@ static const char tables[] =
     "CREATE INDEX event_open ON event (kind) WHERE \"end\" IS NULL;"
     "PRAGMA user_version = " G_STRINGIFY (SEARCH_FORM) "; COMMIT";
 
-/* Once: ends what an earlier process has left, and finds pieces that were deleted meanwhile. Where all of a camera's are
- * missing, it is their disk that is away. */
+/* Run once: ends what an earlier process has left, and finds pieces that were deleted meanwhile. Where all of a
+ * camera's are missing, it is their disk that is away. */
 static const char left[] =
     "UPDATE event SET \"end\" = begin WHERE \"end\" IS NULL;"
     "UPDATE piece SET \"end\" = coalesce ((SELECT max (second) + 1 FROM second WHERE piece = id) "

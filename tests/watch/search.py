@@ -280,7 +280,8 @@ def broken(folder):
             watch.end()
         if not text:
             with contextlib.closing(sqlite3.connect(path + '.broken')) as database:
-                expect(database.execute('SELECT count ("end") FROM piece').fetchone() == (0,), 'nothing is changed in it')
+                ended = database.execute('SELECT count ("end") FROM piece').fetchone()[0]
+                expect(ended == 0, 'nothing is changed in it')
 
 
 DAYS, CAMERAS, SHARE = 30, 16, 0.12
