@@ -27,7 +27,7 @@ int
 LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
 {
   g_autoptr (GString) wrong = g_string_new (NULL);
-  g_autofree char *text = g_strndup ((const char *) data, size);
+  g_autofree char *text = g_strndup (size ? (const char *) data : "", size);
   JsonObject *answer = search_index ("/no/index", text, wrong);
 
   if ((answer != NULL) == (wrong->len > 0))
