@@ -31,7 +31,8 @@ typedef struct {
 
 struct Keep {
   gatomicrefcount count;
-  GMutex lock;
+  GMutex pruning;       /* one clean-up of the folder at a time, so that the oldest pieces go first */
+  GMutex lock;          /* guards the members below */
   GHashTable *own;      /* path -> Own */
   char *folder, *mount; /* where the file system of the folder was mounted when it was last looked at; NULL: never */
   ClockState clock;     /* as reported; main thread */
@@ -117,6 +118,7 @@ keep_new (void)
 
   g_atomic_ref_count_init (&keep->count);
   g_mutex_init (&keep->lock);
+  g_mutex_init (&keep->pruning);
   keep->own = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
   return keep;
 }
@@ -137,6 +139,7 @@ keep_unref (Keep *keep)
   free (keep->mount);
   g_free (keep->folder);
   g_mutex_clear (&keep->lock);
+  g_mutex_clear (&keep->pruning);
   g_free (keep);
 }
 
@@ -388,10 +391,12 @@ static void
 prune_in_thread (gpointer data)
 {
   Prune *prune = data;
+  Keep *keep = keep_ref (prune->keep); /* report () frees the other one */
   const guint64 most = prune->settings->record.keep_bytes;
   const gint64 now = g_get_real_time ();
   guint64 bytes = 0;
 
+  g_mutex_lock (&keep->pruning);
   list_pieces (prune);
   judge_clock (prune, now);
   date_pieces (prune, now);
@@ -410,6 +415,8 @@ prune_in_thread (gpointer data)
       piece->reason = NULL;
   }
   in_main (report, prune);
+  g_mutex_unlock (&keep->pruning);
+  keep_unref (keep);
 }
 
 void
