@@ -423,7 +423,7 @@ typedef struct {
 
 /* What a frame is like, see median/running.h. All 0 where there was no frame before it. */
 typedef struct {
-  uint32_t blocks, equal, dark, bright;   /* blocks; those that are as in the frame before; dark; bright */
+  uint32_t blocks, equal, dark, bright;   /* blocks in all; unchanged since the last frame; dark; bright */
   uint32_t edges, back_edges, same_edges; /* strong edges of the frame, of the background, of both alike */
   uint32_t mean;                          /* of the blocks' values: a level of 8 bits is 16 */
   bool anew, loose, lit;

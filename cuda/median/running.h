@@ -20,8 +20,8 @@
  *
  * 1. Changed blocks. d = x - B, t = |x - X|, T = max (112, V, G). A block is
  *      CHANGED if |d| > T,   RESTLESS if t > T,
- *      DISTINCT if max (lo - x, x - hi) > T, with lo and hi the least and the largest B of those of the 3 x 3 blocks
- *      around it that have pixels of the frame: a small shift of the picture makes few blocks distinct.
+ *      DISTINCT if max (lo - x, x - hi) > T, with lo and hi the least and the largest B in the 3 x 3 blocks around it,
+ *      blocks beyond the frame left out: a small shift of the picture makes few blocks distinct.
  *    In a cell: L changed blocks, U restless ones, D distinct ones.
  * 2. Edges. Of a cell's 24 pairs of neighbouring blocks (a, b), the one to the left or above first, with
  *    Te = m + m / 4 + m / 8, m the larger T of the two, a pair is an EDGE THAT CHANGED if
@@ -55,13 +55,13 @@
  *
  * MOTION. Groups are cells that touch, in one of eight directions. A group of cells that move is dropped if 16 times
  * the sum of its L is less than motion-min-area. A group of cells that count and were not dropped is CONFIRMED if it
- * has a sure cell and 4 times the number of its sure cells is at least that of its cells. A cell is IN MOTION in a
- * frame that leaves it moving, and in motion-hold frames after that; its motion is confirmed in a frame that confirms
+ * has a sure cell, and if a quarter of its cells or more are sure. A cell is IN MOTION in a frame that leaves it
+ * moving, and in motion-hold frames after that; its motion is confirmed in a frame that confirms
  * its group, and in motion-hold frames after that. Turning motion-meta on begins with no cell in motion. The regions of
  * a frame are its groups of cells in motion, in the order of their first cells, row by row: id 1, 2, ..., numbered anew
  * in each frame; age 0; the rectangle, the number and the mean position of the pixels of its cells; mean 0;
- * `confirmed`, the number of pixels of its cells whose motion is confirmed; `fresh`, of those that this frame confirms.
- * Frame 0 and frames anew do not know what moves (CfRegions.unknown).
+ * `confirmed`, the pixels of its cells whose motion is confirmed; `fresh`, the pixels of cells that this frame
+ * confirms. Frame 0 and frames anew do not know what moves (CfRegions.unknown).
  *
  * OUTPUT. result: the frame as stored. The others need a background p of each filtered component, which begins with the
  * first frame whose output is not result, p = z with z its sample, clamped as in median.h. A sample belongs to the

@@ -148,7 +148,7 @@ typedef struct {
   _Atomic gint64 wall; /* of the first frame; 0: none has come */
 } Wait;
 
-/* Returns the list of those that wait for a frame at the pad, the oldest first. */
+/* Returns the list of waits for a frame at the pad, the oldest first. */
 static GQueue *
 waits_at (GstPad *pad)
 {

@@ -98,7 +98,7 @@ has_point (const Point *corner, guint n, double x, double y)
   return inside;
 }
 
-/* Adds the cells whose middle is in the polygon, and those that its edges pass through, looked at four times a cell. */
+/* Adds the cells whose middle is in the polygon, and the cells on its edges. Looks at four points of an edge a cell. */
 static void
 add_polygon (Cells *cells, const Point *corner, guint n)
 {

@@ -235,7 +235,7 @@ GST_START_TEST (by_hand)
 }
 GST_END_TEST
 
-/* A square that walks is removed from the picture: each sample is that of the background. In the result it is there.
+/* output=still removes a square that walks: each sample is the background's. In the result it is there.
  * Every 16th frame the background may be a level off where something moves. */
 GST_START_TEST (still)
 {

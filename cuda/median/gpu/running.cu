@@ -34,7 +34,7 @@ constexpr int sums = 8; /* of a tile: two words of 16 bytes */
 /* Sums of a tile, and of its window. The first two are read together. */
 enum { sum_changed, sum_edges, sum_drift, sum_steady, sum_cells, sum_distinct, sum_restless };
 
-/* Sums of the frame, behind those of the tiles; that of x has 64 bits. */
+/* Sums of the frame. They follow the sums of the tiles. The sum of x has 64 bits. */
 enum { scene_x, scene_equal = 2, scene_dark, scene_bright, scene_edges, scene_back, scene_same };
 
 /* What `blocks` leaves of a cell, in two words: L, U, D, E of 5 bits each, Y + 32; the drift. */
@@ -97,7 +97,7 @@ load_samples (const Plane &plane, const uint8_t *row, int x)
 /* ---- blocks ------------------------------------------------------------- */
 
 struct Place {
-  int lane, pair; /* of the warp's two cells among those of the row */
+  int lane, pair; /* in the warp; the warp's number in the row: it has two cells */
   int cx, cy;     /* the thread's cell */
   int at;         /* the thread's block; its neighbours below are blocks_x apart */
   bool inside, real; /* the cell, and the block, which has pixels of the frame */
@@ -174,8 +174,9 @@ is_distinct (const RunningWork &w, const Place &p, int x, int threshold)
   return max (low - x, x - high) > threshold;
 }
 
-/* Compares a thread's block with that of the lane `away`. Returns 0 where the edge between them has not changed, else 1
- * with 2 where it is stronger than that of the background, 4 where it is weaker. All lanes call it. */
+/* Compares a thread's block with the block of the lane `away`. Returns 0 if the edge between them has not changed.
+ * Otherwise returns 1, plus 2 if the edge is stronger than the background's, plus 4 if it is weaker. All lanes call
+ * it. */
 __device__ __forceinline__ int
 edge (int x, int back, int threshold, int away)
 {
@@ -247,7 +248,7 @@ begin (const RunningWork &w, const Place &p, int x)
   }
 }
 
-/* Adds the sums of a block of threads to those of the tiles and of the frame. */
+/* Adds the sums of a block of threads to the sums of its tiles and of the frame. */
 __device__ __forceinline__ void
 add_sums (const RunningWork &w, int cy, const int *tile_sum, const int *scene)
 {
