@@ -6,16 +6,19 @@
  * blocks: steps 1 and 2 of the contract. A warp has two neighbouring cells, a thread a block of 4 x 4 pixels: lane l
  * has block (l & 7, l >> 3) of the 8 x 4 blocks. A block of 256 threads has 16 cells of a row. Sums of a cell are
  * counted in the bits of votes, and added up by tile.
- * cells: steps 3 to 5, with the same map. Every block of threads finds out by itself which tiles are smooth.
+ * cells: steps 3 to 5, with the same map. Every block of threads finds out by itself which tiles are smooth. For output
+ * result these threads also copy the frame, while blocks still runs.
  * pixels: what the outputs other than result need. A block of 256 threads has 64 x 16 samples of a view, a thread four
  * neighbours of a row; of the views that decide, of all three colors.
  *
  * Shared memory: a few sums.
  * Races: none. A thread writes only its own blocks and samples; sums of tiles are added with atomics by blocks, read by
  * cells, and cleared by the cells of another frame: there are two sets, used in turn, as is what the next frame reads
- * of a frame's levels. Kernels follow each other on one stream.
- * Bound: blocks by memory, one read of what decides; cells by latency; pixels by memory: a sample is read, its
- * background read and written, and the output written. */
+ * of a frame's levels. Kernels of one stream follow each other: each waits (griddep_wait ()) before it reads what an
+ * earlier one wrote or writes what an earlier one reads. Only the copy of the frame does not wait: cells starts when
+ * all blocks of threads of blocks have waited, so what came before the frame has completed.
+ * Bound: blocks by memory, one read of what decides; cells by latency, or by the copy; pixels by memory: a sample is
+ * read, its background read and written, and the output written. */
 #include "internal.h"
 #include "median/running.h"
 
@@ -45,10 +48,24 @@ enum { ghost_bit = 128 }; /* beside q */
  * that moves, and 3 T >> 4. */
 enum { fate_of = 3, masks = 4, level_at = 8 };
 
+/* A frame to copy. */
+struct Copy {
+  int n; /* planes; 0: nothing to copy */
+  struct {
+    const uint8_t *from;
+    uint8_t *to;
+    long long from_pitch, to_pitch; /* bytes */
+    int bytes, rows;                /* bytes: of a row */
+    int words;                      /* of 16 bytes, which are copied at once */
+  } plane[CF_MAX_PLANES];
+};
+
 struct RunningWork {
   Plane color[3]; /* what decides */
+  Copy copy;
   int n_colors, shift;
   int columns, rows, tile, tiles_x, tiles_y;
+  int across; /* blocks of threads of a row of cells */
   int real_x, real_y; /* blocks that have pixels of the frame */
   int blocks_x; /* columns x side: blocks of a row */
   bool first, wants_blocks;
@@ -97,6 +114,7 @@ load_samples (const Plane &plane, const uint8_t *row, int x)
 /* ---- blocks ------------------------------------------------------------- */
 
 struct Place {
+  int first_cx;   /* of the block of threads */
   int lane, pair; /* in the warp; the warp's number in the row: it has two cells */
   int cx, cy;     /* the thread's cell */
   int at;         /* the thread's block; its neighbours below are blocks_x apart */
@@ -110,11 +128,12 @@ place_of (const RunningWork &w)
   Place p;
   int bx;
 
+  p.first_cx = (int) blockIdx.x % w.across * block_cells;
   p.lane = (int) threadIdx.x % 32;
-  p.pair = (int) blockIdx.x * (threads / 32) + (int) threadIdx.x / 32;
+  p.pair = p.first_cx / warp_cells + (int) threadIdx.x / 32;
   bx = p.pair * warp_cells * side + (p.lane & 7);
   p.cx = bx / side;
-  p.cy = (int) blockIdx.y;
+  p.cy = (int) blockIdx.x / w.across;
   p.at = (p.cy * side + (p.lane >> 3)) * w.blocks_x + bx;
   p.inside = p.cx < w.columns;
   p.real = bx < w.real_x && p.cy * side + (p.lane >> 3) < w.real_y;
@@ -238,7 +257,7 @@ begin (const RunningWork &w, const Place &p, int x)
     if (p.lane == 0)
       w.counted[p.cy * ((w.columns + 1) / 2) + p.pair] = make_uint2 (0, 0);
   }
-  if (blockIdx.x == 0 && blockIdx.y == 0) {
+  if (blockIdx.x == 0) {
     for (int i = (int) threadIdx.x; i < (w.tiles_x * w.tiles_y + 1) * sums; i += threads)
       w.clear[i] = 0;
     if (threadIdx.x == 0) {
@@ -250,12 +269,11 @@ begin (const RunningWork &w, const Place &p, int x)
 
 /* Adds the sums of a block of threads to the sums of its tiles and of the frame. */
 __device__ __forceinline__ void
-add_sums (const RunningWork &w, int cy, const int *tile_sum, const int *scene)
+add_sums (const RunningWork &w, const Place &p, const int *tile_sum, const int *scene)
 {
   for (int i = (int) threadIdx.x; i < (block_cells / 2 + 1) * sums; i += threads)
     if (tile_sum[i])
-      atomicAdd (&w.sum[(cy / w.tile * w.tiles_x + (int) blockIdx.x * block_cells / w.tile) * sums + i],
-          tile_sum[i]);
+      atomicAdd (&w.sum[(p.cy / w.tile * w.tiles_x + p.first_cx / w.tile) * sums + i], tile_sum[i]);
   if (threadIdx.x < sums && scene[threadIdx.x]) {
     int *to = w.sum + w.tiles_x * w.tiles_y * sums;
 
@@ -271,6 +289,8 @@ median_blocks_kernel (const __grid_constant__ RunningWork w)
 {
   __shared__ int tile_sum[block_cells / 2 + 1][sums], scene[sums];
   const Place p = place_of (w);
+
+  griddep_wait ();
   const int x = p.real ? value_of<BYTES> (w, p) : 0;
 
   if (w.first) {
@@ -317,7 +337,7 @@ median_blocks_kernel (const __grid_constant__ RunningWork w)
     if (p.lane == 0)
       w.bits[p.cy * ((w.columns + 1) / 2) + p.pair] = make_uint2 (changed_lanes, distinct_lanes);
     if ((p.lane & ~side) == 0) {
-      int *to = tile_sum[p.cx / w.tile - (int) blockIdx.x * block_cells / w.tile];
+      int *to = tile_sum[p.cx / w.tile - p.first_cx / w.tile];
 
       w.cell[p.cy * w.columns + p.cx] = make_int2 (n_changed | n_restless << restless_at | n_distinct << distinct_at |
               n_edges << edges_at | (balance + 32) << balance_at,
@@ -336,7 +356,7 @@ median_blocks_kernel (const __grid_constant__ RunningWork w)
     }
   }
   __syncthreads ();
-  add_sums (w, p.cy, tile_sum[0], scene);
+  add_sums (w, p, tile_sum[0], scene);
 }
 
 /* ---- cells -------------------------------------------------------------- */
@@ -397,7 +417,7 @@ decide (const RunningWork &w, int shared[4])
   mode.anew = 5 * shared[0] > 3 * n;
   mode.loose = !mode.anew && 20 * shared[0] > n && 2 * shared[1] < shared[0];
   mode.lights = !mode.anew && (long long) shared[3] * (lit > 0 ? 128 : 8) >= n;
-  if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0) {
+  if (blockIdx.x == 0 && threadIdx.x == 0) {
     const int floor = w.level->floor;
 
     w.next->lit = mode.anew ? lit : max (0, (8 * shared[3] >= n ? 45 : lit) - 1);
@@ -448,12 +468,36 @@ is_ghost (const RunningWork &w, const Mode &mode, int cx, int cy)
   return sum < 0 || (sum == 0 && beside);
 }
 
-__global__ void __launch_bounds__ (threads)
+/* Copies a frame. The loads are past the L1 cache, which may have older bytes. */
+__device__ __forceinline__ void
+copy_frame (const Copy &copy)
+{
+  for (int i = 0; i < copy.n; i++) {
+    const auto &plane = copy.plane[i];
+    const int words = plane.words;
+
+    for (int at = (int) blockIdx.x * threads + (int) threadIdx.x; at < words * plane.rows;
+        at += (int) gridDim.x * threads) {
+      const int y = at / words, x = at % words;
+
+      ((uint4 *) (plane.to + y * plane.to_pitch))[x] = __ldcg ((const uint4 *) (plane.from + y * plane.from_pitch) + x);
+    }
+    for (int y = (int) blockIdx.x; y < plane.rows; y += (int) gridDim.x)
+      for (int x = words * (int) sizeof (uint4) + (int) threadIdx.x; x < plane.bytes; x += threads)
+        plane.to[y * plane.to_pitch + x] = __ldcg (plane.from + y * plane.from_pitch + x);
+  }
+}
+
+/* Six blocks of threads on a multiprocessor, for many streams at once. */
+__global__ void __launch_bounds__ (threads, 6)
 median_cells_kernel (const __grid_constant__ RunningWork w)
 {
   __shared__ int shared[4];
   __shared__ uint16_t state[block_cells];
   const Place p = place_of (w);
+
+  copy_frame (w.copy);
+  griddep_wait ();
   const Mode mode = decide (w, shared);
   const int tile = tile_of (w, min (p.cx, w.columns - 1), p.cy);
   const int at = p.cy * w.columns + min (p.cx, w.columns - 1), pair = p.cy * ((w.columns + 1) / 2) + p.pair;
@@ -465,8 +509,8 @@ median_cells_kernel (const __grid_constant__ RunningWork w)
   const bool now = counted && !ghost, moves = now || (mode.loose && changed && !lit && !ghost);
   const bool take = ghost || (changed && lit);
 
-  for (int i = ((int) (blockIdx.y * gridDim.x + blockIdx.x)) * threads + (int) threadIdx.x;
-      i < (w.tiles_x * w.tiles_y + 1) * sums; i += (int) (gridDim.x * gridDim.y) * threads)
+  for (int i = (int) blockIdx.x * threads + (int) threadIdx.x; i < (w.tiles_x * w.tiles_y + 1) * sums;
+      i += (int) gridDim.x * threads)
     w.clear[i] = 0;
   /* The warp's two cells share the words of bits: lanes of a cell that does not count are 0. */
   const unsigned now_lanes = __ballot_sync (all_lanes, now && p.inside);
@@ -517,7 +561,7 @@ median_cells_kernel (const __grid_constant__ RunningWork w)
   }
   __syncthreads ();
   if ((int) threadIdx.x < block_cells) {
-    const int cx = (int) blockIdx.x * block_cells + (int) threadIdx.x;
+    const int cx = p.first_cx + (int) threadIdx.x;
 
     if (cx < w.columns)
       w.state[p.cy * w.columns + cx] = state[threadIdx.x];
@@ -647,6 +691,7 @@ median_pixels_kernel (const __grid_constant__ PixelWork w)
   const bool chroma = view >= w.n_colors;
   unsigned moves = 0;
 
+  griddep_wait ();
   if (!plane.filtered || w.output == CF_MEDIAN_RESULT) {
     copy_tile (plane, x0, y0, tile_w, tile_h, thread, threads);
     return;
@@ -678,6 +723,7 @@ struct RunningState {
   CfRunningLevel *level[2];
   uint8_t *still[2];
   int turn;         /* which of two the last frame wrote */
+  bool pdl;         /* see griddep_wait () */
   RunningWork work; /* all but what changes with each frame */
   PixelWork pixels;
 };
@@ -732,12 +778,17 @@ running_init (CfPlan *plan, CfStatus *status)
   CfCode code = cf_running_init (plan, status);
   const CfRunning &r = s->running;
   const size_t found = sizeof *s->scene + (size_t) r.n_cells * sizeof *w.state;
+  cudaFuncAttributes attributes = { };
 
   if (code == CF_OK)
     code = load_kernels ({ (const void *) median_blocks_kernel<1>, (const void *) median_blocks_kernel<2>,
                              (const void *) median_cells_kernel, (const void *) median_pixels_kernel<1>,
                              (const void *) median_pixels_kernel<2> },
         median_loading, status);
+  if (code == CF_OK)
+    code = cf_cuda_check (cudaFuncGetAttributes (&attributes, (const void *) median_cells_kernel), median_loading,
+        status);
+  s->pdl = attributes.ptxVersion >= 90;
   if (code == CF_OK)
     code = allocate_motion (s, status);
   if (code != CF_OK)
@@ -750,6 +801,7 @@ running_init (CfPlan *plan, CfStatus *status)
   w.n_colors = pixels.n_colors = info->rgb ? 3 : 1;
   w.shift = info->bits - (info->rgb ? 5 : 8);
   w.columns = r.columns;
+  w.across = cf_divide_up (r.columns, block_cells);
   w.rows = r.rows;
   w.real_x = r.real_x;
   w.real_y = r.real_y;
@@ -796,13 +848,36 @@ copy_image (const CfImage *to, const CfImage *from, cudaStream_t stream, CfStatu
   return code;
 }
 
-/* Finds what moves. */
+/* Returns what to copy from one image to another. */
+Copy
+make_copy (const CfImage *to, const CfImage *from)
+{
+  Copy copy = { };
+
+  for (copy.n = 0; copy.n < cf_format_info (from->format)->n_planes; copy.n++) {
+    auto &plane = copy.plane[copy.n];
+    const auto &in = from->plane[copy.n], &out = to->plane[copy.n];
+
+    plane.from = static_cast<const uint8_t *> (in.data);
+    plane.to = static_cast<uint8_t *> (out.data);
+    plane.from_pitch = (long long) in.pitch;
+    plane.to_pitch = (long long) out.pitch;
+    plane.bytes = (int) cf_plane_row_bytes (from->format, from->width, copy.n);
+    plane.rows = cf_plane_rows (from->format, from->height, copy.n);
+    if ((((uintptr_t) in.data | (uintptr_t) out.data | in.pitch | out.pitch) & (sizeof (uint4) - 1)) == 0)
+      plane.words = plane.bytes / (int) sizeof (uint4);
+  }
+  return copy;
+}
+
+/* Finds what moves, and copies what s->work.copy says, but not of the first frame. */
 CfCode
 enqueue_motion (RunningState *s, const Launch &launch, int bytes, cudaStream_t stream, CfStatus *status)
 {
   const int turn = s->turn = !s->turn;
-  const dim3 grid ((unsigned) cf_divide_up (s->running.columns, block_cells), (unsigned) s->running.rows);
   RunningWork &w = s->work;
+  const int blocks = w.across * w.rows;
+  void *arguments[] = { &w };
   CfCode code;
 
   for (int i = 0; i < w.n_colors; i++)
@@ -815,15 +890,13 @@ enqueue_motion (RunningState *s, const Launch &launch, int bytes, cudaStream_t s
   w.stood = s->still[!turn];
   w.next = s->level[turn];
   w.level = s->level[!turn];
-  if (bytes == 1)
-    median_blocks_kernel<1><<<grid, threads, 0, stream>>> (w);
-  else
-    median_blocks_kernel<2><<<grid, threads, 0, stream>>> (w);
-  code = cf_cuda_launched ("median: blocks of motion", status);
+  code = launch_kernel ("median: blocks of motion",
+      bytes == 1 ? (const void *) median_blocks_kernel<1> : (const void *) median_blocks_kernel<2>, blocks,
+      dim3 (threads), arguments, 0, s->pdl, stream, status);
   if (code != CF_OK || w.first)
     return code;
-  median_cells_kernel<<<grid, threads, 0, stream>>> (w);
-  return cf_cuda_launched ("median: cells of motion", status);
+  return launch_kernel ("median: cells of motion", (const void *) median_cells_kernel, blocks, dim3 (threads),
+      arguments, 0, s->pdl, stream, status);
 }
 
 CfCode
@@ -833,8 +906,10 @@ running_enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImag
   RunningState *s = running_state (plan);
   cudaStream_t handle = static_cast<cudaStream_t> (cf_stream_handle (stream));
   const CfRunningFrame frame = cf_running_frame (plan);
+  const bool copies = !frame.back && cf_running_rows_are_full (plan);
   CfPlan whole = *plan; /* for the views of whole frames */
   PixelWork &w = s->pixels;
+  void *arguments[] = { &w };
   CfView views[CF_MAX_VIEWS];
   CfCode code;
 
@@ -842,11 +917,12 @@ running_enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImag
   make_launch (&whole, in, out, 0, &w.launch);
   s->work.first = frame.first;
   s->work.wants_blocks = frame.back;
+  s->work.copy = copies ? make_copy (out, in) : Copy { };
   code = enqueue_motion (s, w.launch, info->bytes, handle, status);
   if (code != CF_OK)
     return code;
-  if (!frame.back && cf_running_rows_are_full (plan))
-    return copy_image (out, in, handle, status);
+  if (copies)
+    return frame.first ? copy_image (out, in, handle, status) : CF_OK;
   deal_blocks (&w.launch, tile_w, tile_h, w.n_colors == 3 ? 1 : 0);
   for (int i = 0; i < cf_running_views (plan, in, views); i++) {
     w.w_sub[i] = info->comp[views[i].component].w_sub;
@@ -856,11 +932,9 @@ running_enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImag
   w.output = frame.output;
   w.step = frame.step;
   w.hold = frame.hold;
-  if (info->bytes == 1)
-    median_pixels_kernel<1><<<w.launch.blocks, threads, 0, handle>>> (w);
-  else
-    median_pixels_kernel<2><<<w.launch.blocks, threads, 0, handle>>> (w);
-  return cf_cuda_launched ("median: the running background", status);
+  return launch_kernel ("median: the running background",
+      info->bytes == 1 ? (const void *) median_pixels_kernel<1> : (const void *) median_pixels_kernel<2>,
+      w.launch.blocks, dim3 (threads), arguments, 0, s->pdl, handle, status);
 }
 
 CfCode
