@@ -6,7 +6,7 @@
 
 #define STEP (GST_SECOND / 15 + 1) /* of frames without a time; rounded up, so that 15 are a second */
 #define USUAL (30 * GST_SECOND)
-#define TURNED (10 * GST_SECOND)
+#define TURNED (10 * GST_SECOND) /* then another view is the camera's: a return is another turn, and lasts as long */
 #define FEW 64       /* blocks / FEW edges are the fewest that say something */
 #define LIGHT 64     /* least change of the mean by light in a frame anew; 16 a level */
 #define LIT 16       /* and in one that is lit */
