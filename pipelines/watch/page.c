@@ -533,8 +533,11 @@ call_command (const Route *route, const Call *call)
     words[n++] = target = g_strconcat (call->part[1], ".", call->part[2], NULL);
   if (value)
     words[n++] = value;
-  if (route->body == QUERY_WHAT && call->query)
-    words[n++] = g_hash_table_lookup (call->query, "what");
+  if (route->body == QUERY_WHAT && !(words[n++] = call->query ? g_hash_table_lookup (call->query, "what") : NULL)) {
+    http_refuse (call->message, SOUP_STATUS_UNPROCESSABLE_ENTITY,
+        "what is to be found is missing: search?what=CAMERA: x,y x,y x,y, FROM, TO (percent-encoded)");
+    return;
+  }
   request = request_new (call->message);
   answer = control_call (call->watch, login_role (http_login (call->message)), request->by, words, on_answer, request);
   if (answer)

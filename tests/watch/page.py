@@ -94,8 +94,8 @@ class Page(Watch):
         return len(os.listdir(f'/proc/{self.process.pid}/fd'))
 
     def settle(self, few):
-        """Waits until it has hardly more descriptors than these."""
-        self.until(f'{few} descriptors', lambda _: self.descriptors() <= few + 3)
+        """Waits until it has hardly more descriptors than these: the index has four."""
+        self.until(f'{few} descriptors', lambda _: self.descriptors() <= few + 4)
 
 
 def at_once(*functions):
