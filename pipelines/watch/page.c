@@ -583,6 +583,7 @@ static const struct {
   { "/", "index.html", "text/html; charset=utf-8" },
   { "/page.js", "page.js", "text/javascript; charset=utf-8" },
   { "/draw.js", "draw.js", "text/javascript; charset=utf-8" },
+  { "/search.js", "search.js", "text/javascript; charset=utf-8" },
   { "/live.js", "live.js", "text/javascript; charset=utf-8" },
   { "/user.js", "user.js", "text/javascript; charset=utf-8" },
   { "/page.css", "page.css", "text/css; charset=utf-8" },
