@@ -11,7 +11,7 @@
 #define LIGHT 64                 /* least change of the mean by light in a frame anew; 16 a level */
 #define LIT 16                   /* and in one that is lit */
 #define SAME_MEAN 32             /* largest difference of a view that is there again */
-#define SHAKES 0.2               /* share of frames from which on a frame with another view need not be a turn */
+#define SHAKES 0.2               /* if more frames shake, another view need not be a turn */
 
 static const struct {
   const gchar *start, *stop;

@@ -45,7 +45,7 @@ typedef struct {
   } arguments[MAX_ARGUMENTS];
   gboolean changes;                                       /* something: an event tells it */
   JsonObject *(*run) (const Call *call);                  /* returns the answer, or NULL: it comes later */
-  void (*add_files) (const Call *call, GPtrArray *paths); /* those that it makes the main thread read; NULL: none */
+  void (*add_files) (const Call *call, GPtrArray *paths); /* files that the main thread will read; NULL: none */
 } Command;
 
 static JsonObject *

@@ -150,7 +150,7 @@ typedef struct {
   Watch *watch;
   SoupServerMessage *message;
   GHashTable *query; /* NULL: none */
-  char **part;       /* those of the path that the route has * for */
+  char **part;       /* of the path: where the route has * */
 } Call;
 
 /* The body of a request. */

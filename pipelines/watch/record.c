@@ -33,7 +33,7 @@ struct Recorder {
   guint64 pieces;
   char *by; /* what found the motion */
 
-  Hub *hub; /* its lock is that of what follows; held as well to change `settings` */
+  Hub *hub; /* its lock guards what follows; it is held as well to change `settings` */
   Session *session;
   gboolean wanted, live, waits_for_key; /* live: frames go into the session */
   gboolean broken;                      /* the stream has changed: a new session is needed */

@@ -4,8 +4,9 @@
  * search.c: finds when something moved where.
  *
  * A camera's month has some 300,000 seconds in which something moves. Their cells are not looked at one by one: a
- * minute's cells are those of its seconds together, so that a minute without a cell of the polygon has no such second,
- * and a minute with one has. An answer reads all minutes of the time (43,200 in a month), but no second for nothing. */
+ * minute has the cells of all its seconds. Where a minute has no cell of the polygon, none of its seconds has; where it
+ * has one, a second has it. An answer reads all minutes of the time (43,200 in a month), but seconds only where there
+ * is something to be found. */
 #include "search.h"
 
 #include "json.h"
@@ -324,7 +325,7 @@ add_found (JsonArray *found, sqlite3_stmt *events, Span *span)
   g_clear_pointer (&span->file, g_free);
 }
 
-/* CROSS JOIN: SQLite takes the tables in this order, which is also that of the results. */
+/* CROSS JOIN: SQLite takes the tables in this order. The results are in the same order. */
 static const char seconds_sql[] =
     "SELECT p.id, p.start, p.file, s.second FROM piece p CROSS JOIN minute m ON m.piece = p.id "
     "CROSS JOIN second s ON s.piece = p.id AND s.second BETWEEN m.minute * 60 AND m.minute * 60 + 59 "

@@ -56,7 +56,7 @@ status_print (Watch *watch)
 #ifdef HAVE_SOUP
 static Http *server;
 
-/* Of each camera; `member` is that of its status. */
+/* Of each camera; `member`: of its status. */
 static const struct {
   const char *name, *type, *help, *member;
 } metrics[] = {
