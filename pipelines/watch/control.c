@@ -317,7 +317,9 @@ command_search (const Call *call)
   g_autoptr (GStrvBuilder) names = g_strv_builder_new ();
 
   if (!index_path ())
-    return coded (409, error_of ("there is no index, as the file says (\"index\": false)"));
+    return coded (409,
+        error_of (call->watch->config->trial ? "nothing is recorded, so there is no index (--try)"
+                                             : "there is no index, as the file says (\"index\": false)"));
   if (!pool)
     pool = g_thread_pool_new (search_in_thread, NULL, SEARCHING, FALSE, NULL);
   if (g_thread_pool_unprocessed (pool) >= MOST_SEARCHES)
