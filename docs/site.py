@@ -22,10 +22,11 @@ try:
     from mkdocs.exceptions import MkDocsException
 except ImportError:
     # Debian's is the system's Python's, which is not always the first in the path.
-    if os.path.realpath(sys.executable) == os.path.realpath('/usr/bin/python3') or not os.path.exists('/usr/bin/python3'):
+    SYSTEM = '/usr/bin/python3'
+    if not os.path.exists(SYSTEM) or os.path.realpath(sys.executable) == os.path.realpath(SYSTEM):
         print('site.py: MkDocs is missing: apt-get install mkdocs, or pip install mkdocs', file=sys.stderr)
         sys.exit(77)
-    os.execv('/usr/bin/python3', ['/usr/bin/python3', *sys.argv])
+    os.execv(SYSTEM, [SYSTEM, *sys.argv])
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # The parts of the menu. A page is in the first one whose pattern is that of its path.
@@ -55,7 +56,7 @@ def slug(heading, _):
 
 def stage(tree):
     """Fills a folder with links to the pages and to the files that they name. Returns the menu."""
-    pages = [path for path in glob.glob('*.md', root_dir=ROOT) + glob.glob('docs/**/*.md', root_dir=ROOT, recursive=True)
+    pages = [path for pattern in ('*.md', 'docs/**/*.md') for path in glob.glob(pattern, root_dir=ROOT, recursive=True)
              if not path.endswith('.in.md')]
     files, menu = set(pages), {part: [] for part in PARTS}
     for path in sorted(pages, key=lambda path: (path != 'README.md', path != 'docs/using.md', path)):
@@ -66,12 +67,12 @@ def stage(tree):
             files.add(os.path.normpath(os.path.join(os.path.dirname(path), target)))
     for folder in [path for path in files if os.path.isdir(os.path.join(ROOT, path))]:
         names = sorted(name for name in os.listdir(os.path.join(ROOT, folder))
-                       if os.path.isfile(os.path.join(ROOT, folder, name)))
+                       if os.path.isfile(os.path.join(ROOT, folder, name)) and not name.startswith('.'))
         files.remove(folder)
         files.update(os.path.join(folder, name) for name in names)
         os.makedirs(os.path.join(tree, folder), exist_ok=True)
-        write(os.path.join(tree, folder, 'index.html'), f'<!doctype html><title>{folder}</title><h1>{folder}</h1>' +
-              ''.join(f'<p><a href="{name}">{name}</a>' for name in names))
+        links = ''.join(f'<p><a href="{name}">{name}</a>' for name in names)
+        write(os.path.join(tree, folder, 'index.html'), f'<!doctype html><title>{folder}</title><h1>{folder}</h1>{links}')
     for path in files:
         os.makedirs(os.path.dirname(os.path.join(tree, path)), exist_ok=True)
         os.symlink(os.path.join(ROOT, path), os.path.join(tree, path))
@@ -79,8 +80,8 @@ def stage(tree):
 
 
 def indent_items(markdown):
-    """Python-Markdown wants what belongs to an item of a list four columns in, no fences there, and behind paragraphs of
-    an item an empty line."""
+    """Python-Markdown wants what belongs to an item of a list four columns in, no fences there, and an empty line
+    behind an item with one."""
     out, width, begun, code = [], 0, 0, False
     for line in markdown.split('\n'):
         item = re.match(r'(?:[-*]|\d+\.) +', line)

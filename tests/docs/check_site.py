@@ -117,7 +117,8 @@ def main():
     results = check_docs.Results('-v' in sys.argv)
     with tempfile.TemporaryDirectory() as folder:
         site = os.path.join(folder, 'site')
-        done = subprocess.run([os.path.join(ROOT, 'docs', 'site.py'), site], capture_output=True, text=True, check=False)
+        done = subprocess.run([os.path.join(ROOT, 'docs', 'site.py'), site], capture_output=True, text=True,
+                              check=False)
         if done.returncode == 77:
             print(f'{done.stderr}0 passed, 0 failed, 1 skipped')
             sys.exit(77)

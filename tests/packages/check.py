@@ -12,8 +12,8 @@ is installed.
 - mandoc finds no error in the pages, appstreamcli none in the metadata, `reuse lint` none in the licences; each of
   these is skipped where the program is missing (reuse also beside the Python that CF_PYTHON names).
 - The files that debian/ lists as documents and examples are there.
-- The version stands in meson.build and nowhere else; debian/changelog, NEWS.md, the Python module and the Helm chart have
-  the same.
+- The version stands in meson.build and nowhere else; debian/changelog, NEWS.md, the Python module and the Helm chart
+  have the same.
 
 Ends with the line `N passed, N failed, N skipped`.
 """

@@ -38,8 +38,9 @@ size=$("${store[@]}" images --format '{{.Size}}' localhost/cf-watch)
 echo "image: $size"
 
 mkdir "$work/etc"
-echo '{ "page": { "port": 0 }, "cameras": { "try": { "source": "test:ball", "filter": "cudamedian kernel-size=3" } } }' \
-  > "$work/etc/watch.json"
+cat > "$work/etc/watch.json" << 'END'
+{ "page": { "port": 0 }, "cameras": { "try": { "source": "test:ball", "filter": "cudamedian kernel-size=3" } } }
+END
 chmod a+rx "$work" "$work/etc"
 container=$("${store[@]}" from --pull-never localhost/cf-watch)
 mapfile -t entry < <("${store[@]}" inspect --type image \

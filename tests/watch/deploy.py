@@ -188,7 +188,8 @@ def chart(folder):
         status, _, errors = run('--check', write(folder, 'watch.json', text))
         expect(status == 0 or 'was built without' in errors, errors)
     expect(parts['PrometheusRule', 'cams']['spec'] == yaml.safe_load(read('cf-watch.rules.yaml')), 'the rules')
-    expect(parts['ConfigMap', 'cams-dashboard']['data']['cf-watch.json'] == read('cf-watch.dashboard.json'), 'dashboard')
+    board = parts['ConfigMap', 'cams-dashboard']['data']['cf-watch.json']
+    expect(board == read('cf-watch.dashboard.json'), board)
     monitor = parts['ServiceMonitor', 'cams']['spec']
     expect(monitor['selector']['matchLabels'] == parts['Service', 'cams']['metadata']['labels'], monitor)
 
