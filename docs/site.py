@@ -71,8 +71,9 @@ def stage(tree):
         files.remove(folder)
         files.update(os.path.join(folder, name) for name in names)
         os.makedirs(os.path.join(tree, folder), exist_ok=True)
-        links = ''.join(f'<p><a href="{name}">{name}</a>' for name in names)
-        write(os.path.join(tree, folder, 'index.html'), f'<!doctype html><title>{folder}</title><h1>{folder}</h1>{links}')
+        rows = ''.join(f'<p><a href="{name}">{name}</a>' for name in names)
+        write(os.path.join(tree, folder, 'index.html'),
+              f'<!doctype html><title>{folder}</title><h1>{folder}</h1>{rows}')
     for path in files:
         os.makedirs(os.path.dirname(os.path.join(tree, path)), exist_ok=True)
         os.symlink(os.path.join(ROOT, path), os.path.join(tree, path))
