@@ -11,7 +11,7 @@ set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "$root/tests/packages/lib.sh"
-need buildah:buildah mmdebstrap:mmdebstrap curl:curl
+need buildah:buildah mmdebstrap:mmdebstrap curl:curl python3:python3
 if [ "$(id -u)" -ne 0 ] && [ -z "${_CONTAINERS_USERNS_CONFIGURED:-}" ]; then
   exec buildah unshare "$0" "$@"
 fi
@@ -38,8 +38,9 @@ size=$("${store[@]}" images --format '{{.Size}}' localhost/cf-watch)
 echo "image: $size"
 
 mkdir "$work/etc"
-cat > "$work/etc/watch.json" << 'END'
-{ "page": { "port": 0 }, "cameras": { "try": { "source": "test:ball", "filter": "cudamedian kernel-size=3" } } }
+port=$(python3 -c 'import socket; print(socket.create_server(("127.0.0.1", 0)).getsockname()[1])')
+cat > "$work/etc/watch.json" << END
+{ "page": { "port": $port }, "cameras": { "try": { "source": "test:ball", "filter": "cudamedian kernel-size=3" } } }
 END
 chmod a+rx "$work" "$work/etc"
 container=$("${store[@]}" from --pull-never localhost/cf-watch)
