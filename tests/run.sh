@@ -158,6 +158,10 @@ narrower=sse4_1,avx2
 if [ "$quick" = 0 ] && cc=$(sanitizing_compiler); then
   export CF_SANITIZED=$build/sanitized
 fi
+# A fourth build, for aarch64: library, plugin and kernelcheck (tests/check/arm64.sh).
+if [ "$quick" = 0 ] && "$CF_ROOT/tests/check/arm64.sh" --root "$build/arm64-root"; then
+  export CF_ARM64=$build/arm64
+fi
 # All builds at once: while one is configured or has its longest file left, the others use the processor.
 others () {
   if [ -n "${CF_CLANG:-}" ]; then
@@ -170,8 +174,11 @@ others () {
       gst/libgstcudafilters.so tests/kernelcheck \
       tests/faults/{faults,chains,same,devices,hangs,flushes,linkslots,cudart} \
       tests/elements/{elements_{properties,buffers,negotiation,segment,areas,flight,center,life},roi_properties} \
-      tests/fuzz/{words.dict,fuzz_{kernel,kernel_file,fraction,coefficients,seeds,zones,settings,regions,stream,chaos}}
+      tests/fuzz/{words.dict,fuzz_{kernel,kernel_file,fraction,coefficients,seeds,zones,settings,regions,stream,chaos}} ||
+      return
   fi
+  [ -z "${CF_ARM64:-}" ] || build_more "$CF_ARM64" cc --buildtype=release --cross-file "$build/arm64-root/cross.ini" -- \
+    gst/libgstcudafilters.so tests/kernelcheck
 }
 # In a process group, so that nothing goes on building where this script ends early.
 set -m
