@@ -174,11 +174,13 @@ others () {
       gst/libgstcudafilters.so tests/kernelcheck \
       tests/faults/{faults,chains,same,devices,hangs,flushes,linkslots,cudart} \
       tests/elements/{elements_{properties,buffers,negotiation,segment,areas,flight,center,life},roi_properties} \
-      tests/fuzz/{words.dict,fuzz_{kernel,kernel_file,fraction,coefficients,seeds,zones,settings,regions,stream,chaos}} ||
-      return
+      tests/fuzz/{words.dict,fuzz_{kernel,kernel_file,fraction,coefficients,seeds,zones,settings,regions,stream,chaos}} \
+      || return
   fi
-  [ -z "${CF_ARM64:-}" ] || build_more "$CF_ARM64" cc --buildtype=release --cross-file "$build/arm64-root/cross.ini" -- \
-    gst/libgstcudafilters.so tests/kernelcheck
+  if [ -n "${CF_ARM64:-}" ]; then
+    build_more "$CF_ARM64" cc --buildtype=release --cross-file "$build/arm64-root/cross.ini" -- \
+      gst/libgstcudafilters.so tests/kernelcheck
+  fi
 }
 # In a process group, so that nothing goes on building where this script ends early.
 set -m
