@@ -168,18 +168,17 @@ others () {
     build_more "$CF_CLANG" clang --buildtype=release "-Dcpu-isas=$narrower" -- \
       gst/libgstcudafilters.so tests/kernelcheck || return
   fi
+  if [ -n "${CF_ARM64:-}" ]; then
+    build_more "$CF_ARM64" cc --buildtype=release --cross-file "$build/arm64-root/cross.ini" -- \
+      gst/libgstcudafilters.so tests/kernelcheck || return
+  fi
   if [ -n "${CF_SANITIZED:-}" ]; then
     build_more "$CF_SANITIZED" "$cc" -Doptimization=1 "-Dcpu-isas=$widest" -Db_lundef=false \
       -Db_sanitize=address,undefined -Dc_args=-fno-sanitize-recover=undefined -- \
       gst/libgstcudafilters.so tests/kernelcheck \
       tests/faults/{faults,chains,same,devices,hangs,flushes,linkslots,cudart} \
       tests/elements/{elements_{properties,buffers,negotiation,segment,areas,flight,center,life},roi_properties} \
-      tests/fuzz/{words.dict,fuzz_{kernel,kernel_file,fraction,coefficients,seeds,zones,settings,regions,stream,chaos}} \
-      || return
-  fi
-  if [ -n "${CF_ARM64:-}" ]; then
-    build_more "$CF_ARM64" cc --buildtype=release --cross-file "$build/arm64-root/cross.ini" -- \
-      gst/libgstcudafilters.so tests/kernelcheck
+      tests/fuzz/{words.dict,fuzz_{kernel,kernel_file,fraction,coefficients,seeds,zones,settings,regions,stream,chaos}}
   fi
 }
 # In a process group, so that nothing goes on building where this script ends early.
