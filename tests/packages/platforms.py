@@ -29,7 +29,7 @@ SETTINGS = {
         'kernel-size=3', 'kernel-size=5', 'kernel-size=7', 'kernel-size=15', 'kernel-size=41',
         'kernel-size=5 percentile=30 threshold=20', 'kernel-size=3 temporal-depth=3', 'kernel-size=1 temporal-depth=3',
         'temporal-method=running output=background', 'temporal-method=running output=mask',
-        'temporal-method=running output=difference rate=0.1'],
+        'temporal-method=running output=difference'],
     ('median', 'NV12'): ['kernel-size=5', 'kernel-size=11'],
     ('median', 'RGBA'): ['kernel-size=3 color-order=packed', 'kernel-size=9'],
     ('median', 'GRAY16_LE'): ['kernel-size=3', 'kernel-size=9', 'kernel-size=31'],
@@ -158,7 +158,7 @@ def main():
         failed += bool(wrong)
         print(f'| {name}, {isa} | {checks[program]} | {len(cases) - len(wrong)} |', flush=True)
         for case in wrong[:5]:
-            print('  differs:', *case)
+            print('  differs or fails:', *case)
     print(f'{passed} passed, {failed} failed, {skipped} skipped')
     sys.exit(failed > 0 or passed == 0)
 
