@@ -3,8 +3,9 @@
 # Copyright (C) 2026 the gst-cuda-filters authors
 #
 # deb-arm64.sh FOLDER: cross-builds the Debian packages for arm64 into FOLDER and shows them to lintian, in a Debian 12
-# of its own that is removed at the end: nothing is installed here. It takes a quarter of an hour and 2 GB, mostly for
-# packages to download, so it is for once a week. Ends with `N passed, N failed, N skipped`; 77: mmdebstrap is missing.
+# of its own in $TMPDIR that is removed at the end: nothing is installed here. It downloads 600 MB and takes 3 GB of the
+# disk and a quarter of an hour, so it is for once a week. Ends with `N passed, N failed, N skipped`; 77: mmdebstrap is
+# missing.
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
 # shellcheck source-path=SCRIPTDIR source=lib.sh
