@@ -35,8 +35,8 @@ prepare () { # DIR
     no "gcc-aarch64-linux-gnu, libc6-dev-arm64-cross or qemu-user is not installed"
   [ ! -s "$1/cross.ini" ] || return 0
   [ "${CF_NO_INSTALL:-0}" = 0 ] || no "CF_NO_INSTALL forbids to fetch its libraries"
-  rm -rf "$1"
-  mkdir -p "$1/usr/lib" && dir=$(cd "$1" && pwd) && ln -s usr/lib "$dir/lib" || no "$1 cannot be written"
+  mkdir -p "$1/usr/lib" && dir=$(cd "$1" && pwd) && ln -sfn usr/lib "$dir/lib" || no "$1 cannot be written"
+  rm -rf "$dir/apt"
   (fetch "$dir/apt") > "$dir/log" 2>&1 || no "apt-get could not fetch its libraries ($dir/log)"
   for deb in "$dir"/apt/*.deb; do
     dpkg-deb --fsys-tarfile "$deb" | tar -x --keep-directory-symlink -C "$dir" || no "$deb cannot be unpacked"
