@@ -161,10 +161,18 @@ narrower=sse4_1,avx2
 if [ "$quick" = 0 ] && cc=$(sanitizing_compiler); then
   export CF_SANITIZED=$build/sanitized
 fi
+# A fourth build, for aarch64: library, plugin and kernelcheck (tests/check/arm64.sh).
+if [ "$quick" = 0 ] && "$CF_ROOT/tests/check/arm64.sh" --root "$build/arm64-root"; then
+  export CF_ARM64=$build/arm64
+fi
 # All builds at once: while one is configured or has its longest file left, the others use the processor.
 others () {
   if [ -n "${CF_CLANG:-}" ]; then
     build_more "$CF_CLANG" clang --buildtype=release "-Dcpu-isas=$narrower" -- \
+      gst/libgstcudafilters.so tests/kernelcheck || return
+  fi
+  if [ -n "${CF_ARM64:-}" ]; then
+    build_more "$CF_ARM64" cc --buildtype=release --cross-file "$build/arm64-root/cross.ini" -- \
       gst/libgstcudafilters.so tests/kernelcheck || return
   fi
   if [ -n "${CF_SANITIZED:-}" ]; then
