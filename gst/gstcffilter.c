@@ -1412,42 +1412,68 @@ find_named_gpu (GstCfFilter *self, const gchar *name, guint64 hung, gint *device
   return CF_OK;
 }
 
-/* Chooses a GPU that is not in the bits of `unfit` and for which this build has kernels. Without such a GPU returns
- * another, which gst_cf_backend_open_gpu then refuses with the reason. */
-static gint
-choose_gpu (guint64 unfit)
+/* Opens the GPU of that number, for which this build must have kernels: `refused` becomes whether they fail there all
+ * the same. Nothing is asked of one that hangs: making a CUDA context there may never end. */
+static gboolean
+open_device (GstCfFilter *self, gint device, gboolean *refused, CfStatus *status)
 {
-  const guint n = (guint) MAX (cf_gpu_count (NULL), 0);
-  gint device = gst_cf_devices_choose (n, unfit);
+  GstCfFilterPrivate *priv = PRIV (self);
   CfGpuInfo info;
 
-  while (!(unfit >> device & 1) && cf_gpu_info (device, &info, NULL) == CF_OK &&
-      cf_gpu_check (&info, cf_gpu_state ().archs, NULL) != CF_OK) {
-    unfit |= G_GUINT64_CONSTANT (1) << device;
-    device = gst_cf_devices_choose (n, unfit);
+  *refused = FALSE;
+  cf_gpu_settle_doubt (device);
+  if (cf_gpu_hangs (device)) {
+    cf_fail_hung (device, status);
+    return FALSE;
   }
-  return device;
+  if (cf_gpu_info (device, &info, status) != CF_OK || cf_gpu_check (&info, cf_gpu_state ().archs, status) != CF_OK)
+    return FALSE;
+  if (!gst_cf_cuda_ensure_context (GST_ELEMENT (self), device, &priv->context)) {
+    cf_fail (status, CF_GPU_ERROR, "could not create a CUDA context on device %d", device);
+    return FALSE;
+  }
+  if (gst_cf_backend_open_gpu (&priv->backend, priv->context, status))
+    return TRUE;
+  *refused = status->code == CF_UNSUPPORTED;
+  return FALSE;
 }
 
-/* Opens a GPU. Nothing is asked of one that hangs: making a CUDA context there may never end. */
+/* Lets a context go. */
+static void
+drop_context (GstCfFilter *self)
+{
+  GstObject *context;
+
+  GST_OBJECT_LOCK (self);
+  context = g_steal_pointer (&PRIV (self)->context);
+  GST_OBJECT_UNLOCK (self);
+  gst_clear_object (&context);
+}
+
+/* Opens the GPU that the user names, or else, of those that can be opened, the one with the fewest elements. */
 static gboolean
 open_gpu (GstCfFilter *self, gint device, const gchar *name, CfStatus *status)
 {
-  GstCfFilterPrivate *priv = PRIV (self);
-  guint64 hung = cf_gpu_state ().hung;
+  guint64 unfit = cf_gpu_state ().hung;
+  gboolean refused;
+  guint n;
 
-  if (!gst_cf_cuda_available (status) || (name && find_named_gpu (self, name, hung, &device, status) != CF_OK))
+  if (!gst_cf_cuda_available (status) || (name && find_named_gpu (self, name, unfit, &device, status) != CF_OK))
     return FALSE;
-  if (device < 0)
-    device = choose_gpu (hung);
-  cf_gpu_settle_doubt (device);
-  if (cf_gpu_hangs (device))
-    cf_fail_hung (device, status);
-  else if (!gst_cf_cuda_ensure_context (GST_ELEMENT (self), device, &priv->context))
-    cf_fail (status, CF_GPU_ERROR, "could not create a CUDA context on device %d", device);
-  else
-    return gst_cf_backend_open_gpu (&priv->backend, priv->context, status);
-  return FALSE;
+  if (device >= 0)
+    return open_device (self, device, &refused, status);
+  n = (guint) MAX (cf_gpu_count (NULL), 0);
+  device = MAX (gst_cf_devices_choose (n, unfit), 0);
+  while (!open_device (self, device, &refused, status)) {
+    if (refused)
+      gst_cf_devices_refuse (gst_cf_cuda_device (PRIV (self)->context));
+    unfit |= G_GUINT64_CONSTANT (1) << device;
+    device = gst_cf_devices_choose (n, unfit);
+    if (device < 0 || cf_gpu_lost ())
+      return FALSE;
+    drop_context (self);
+  }
+  return TRUE;
 }
 
 /* Opens the GPU where the properties and the host permit. Returns FALSE after an element error if backend=cuda and the

@@ -85,6 +85,9 @@ extern FakeRuntime fake_runtime;
 extern int fake_devices;
 extern CfGpuInfo fake_infos[FAKE_MAX_DEVICES];
 
+/* A bit, 1 << number, for each GPU that runs none of the kernels, whatever FAKE_ARCHS says. */
+extern unsigned fake_unfit;
+
 /* Set by programs that use CUDA memory, and one context for all elements. */
 extern bool fake_cuda_memory;
 /* How often CUDA memory was mapped for the host while its GPU hung, which may block. */

@@ -7,6 +7,7 @@
 #include "core/gpu/cuda.h"
 #include "fake.h"
 
+#include <cuda_runtime_api.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,6 +64,17 @@ run_pieces (const void *arguments)
   for (unsigned i = 0; i < c->n; i++)
     for (int p = 0; p < cf_format_info (c->from.format)->n_planes; p++)
       copy_piece (c, &c->piece[i], p);
+}
+
+unsigned fake_unfit;
+
+CfCode
+cf_cuda_load_pieces (CfStatus *status)
+{
+  int device = 0;
+
+  cudaGetDevice (&device);
+  return cf_cuda_check (fake_unfit >> device & 1 ? 209 : 0, "loading a kernel", status);
 }
 
 CfCode
