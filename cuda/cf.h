@@ -513,6 +513,7 @@ typedef struct {
   uint64_t l2_bytes;
   uint8_t uuid[16];
   int pci_domain, pci_bus, pci_slot; /* "0000:01:00.0" has the slot 0 of bus 1 */
+  bool integrated;                   /* its memory is the host's (Jetson) */
 } CfGpuInfo;
 
 /* What GPUs are to this process, and what it has done on them. */

@@ -65,7 +65,8 @@ extern FakeReport fake;
 typedef struct {
   _Atomic uint64_t now; /* ns; each look at the clock takes 1 us */
   uint64_t copy_ns;     /* how long a copy takes; FAKE_NEVER: the stream hangs */
-  uint64_t slow_ns;     /* how long a kernel takes */
+  uint64_t slow_ns;     /* how long a kernel takes, */
+  uint64_t pinned_ns;   /* and how much longer in pinned memory */
   int query_error;      /* the result of queries of work that is not done; 0: that it is not */
   int driver;           /* version; 0: none */
   int shared;           /* bytes of shared memory that a block may opt in to */

@@ -122,6 +122,7 @@ cf_gpu_info (int device, CfGpuInfo *info, CfStatus *status)
   info->pci_domain = properties.pciDomainID;
   info->pci_bus = properties.pciBusID;
   info->pci_slot = properties.pciDeviceID;
+  info->integrated = attribute (cudaDevAttrIntegrated, device) != 0;
   return CF_OK;
 }
 
