@@ -15,6 +15,7 @@
 #include "gstcfdevicename.h"
 #include "gstcfdevices.h"
 #include "gstcfmemory.h"
+#include "gstcfnvmm.h"
 #include "gstcfoutput.h"
 #include "gstcfparams.h"
 
@@ -594,6 +595,7 @@ prepare_output_buffer (GstBaseTransform *trans, GstBuffer *in, GstBuffer **out)
   GstCfFilterPrivate *priv = PRIV (self);
   GstCfBackend *b = &priv->backend;
   gboolean passes = gst_cf_backend_is_identity (b) || !gst_cf_roi_is_enabled (priv->roi);
+  GstFlowReturn flow;
 
   g_clear_pointer (&priv->area, cf_area_unref);
   if (passes && b->traits.lapses)
@@ -615,7 +617,10 @@ prepare_output_buffer (GstBaseTransform *trans, GstBuffer *in, GstBuffer **out)
     *out = in;
     return GST_FLOW_OK;
   }
-  return GST_BASE_TRANSFORM_CLASS (gst_cf_filter_parent_class)->prepare_output_buffer (trans, in, out);
+  flow = GST_BASE_TRANSFORM_CLASS (gst_cf_filter_parent_class)->prepare_output_buffer (trans, in, out);
+  if (b->nvmm && flow == GST_FLOW_OK)
+    gst_cf_nvmm_copy_format (*out, in);
+  return flow;
 }
 
 /* Submits a frame in a slot, after a reset of the backend where one is due. Returns FALSE if the frame must be finished
@@ -1086,6 +1091,7 @@ configure (GstCfFilter *self, GstCaps *in_caps, GstCaps *out_caps)
   gst_cf_roi_resize (priv->roi, GST_VIDEO_INFO_WIDTH (&info), GST_VIDEO_INFO_HEIGHT (&info));
   /* transform_caps lets the caps of the pads differ in their memory only. */
   priv->same_memory = gst_cf_caps_is_cuda (in_caps) == gst_cf_caps_is_cuda (out_caps);
+  priv->backend.nvmm = gst_cf_caps_is_nvmm (in_caps);
   GST_OBJECT_LOCK (self);
   priv->serial++;
   priv->common.colors = gst_cf_colors_from_info (&info);
@@ -1141,7 +1147,7 @@ get_unit_size (GstBaseTransform *trans, GstCaps *caps, gsize *size)
   (void) trans;
   if (!gst_video_info_from_caps (&info, caps))
     return FALSE;
-  *size = GST_VIDEO_INFO_SIZE (&info);
+  *size = gst_cf_caps_is_nvmm (caps) ? sizeof (GstCfNvBuffer) : GST_VIDEO_INFO_SIZE (&info);
   return TRUE;
 }
 
@@ -1153,7 +1159,8 @@ static GstBufferPool *
 make_pool (GstCfFilter *self, GstCaps *caps, gboolean meta, guint min, guint *size)
 {
   GstCfFilterPrivate *priv = PRIV (self);
-  gboolean cuda = gst_cf_caps_is_cuda (caps);
+  const gboolean cuda = gst_cf_caps_is_cuda (caps), nvmm = gst_cf_caps_is_nvmm (caps);
+  GstAllocator *allocator = NULL;
   GstObject *context = gst_cf_backend_context (&priv->backend);
   GstStructure *config;
   GstBufferPool *pool;
@@ -1165,11 +1172,18 @@ make_pool (GstCfFilter *self, GstCaps *caps, gboolean meta, guint min, guint *si
     cf_gpu_settle_doubt (gst_cf_cuda_device (context));
   if (cuda && (!context || cf_gpu_hangs (gst_cf_cuda_device (context))))
     return NULL;
-  pool = cuda ? gst_cf_cuda_pool_new (context) : gst_cf_pool_new (priv->allocator);
+  if (nvmm)
+    pool = gst_cf_nvmm_pool_new (&info, context ? gst_cf_cuda_device (context) : 0, &allocator, size);
+  else
+    pool = cuda ? gst_cf_cuda_pool_new (context) : gst_cf_pool_new (priv->allocator);
   config = gst_buffer_pool_get_config (pool);
   /* CUDA memory is allocated by fill_pool. */
-  gst_buffer_pool_config_set_params (config, caps, (guint) MAX (*size, GST_VIDEO_INFO_SIZE (&info)), cuda ? 0 : min, 0);
-  if (meta)
+  gst_buffer_pool_config_set_params (config, caps, nvmm ? *size : (guint) MAX (*size, GST_VIDEO_INFO_SIZE (&info)),
+      cuda ? 0 : min, 0);
+  if (nvmm)
+    gst_buffer_pool_config_set_allocator (config, allocator, NULL);
+  gst_clear_object (&allocator);
+  if (meta && !nvmm)
     gst_buffer_pool_config_add_option (config, GST_BUFFER_POOL_OPTION_VIDEO_META);
   if (!gst_buffer_pool_set_config (pool, config)) {
     GST_WARNING_OBJECT (self, "the pool rejected %" GST_PTR_FORMAT, (void *) caps);
@@ -1202,7 +1216,7 @@ propose_allocation (GstBaseTransform *trans, GstQuery *decide_query, GstQuery *q
   gst_query_parse_allocation (q, &caps, &need_pool);
   if (!caps)
     return FALSE;
-  if (priv->backend.use_gpu) {
+  if (priv->backend.use_gpu && !gst_cf_caps_is_nvmm (caps)) {
     GstBufferPool *pool = need_pool ? make_pool (self, caps, TRUE, min, &size) : NULL;
 
     if (pool) {
@@ -1301,7 +1315,8 @@ decide_allocation (GstBaseTransform *trans, GstQuery *q)
     gst_query_parse_nth_allocation_pool (q, 0, &pool, &size, &min, &max);
   size = (guint) MAX (size, GST_VIDEO_INFO_SIZE (&info));
   if (pool &&
-      ((gst_cf_caps_is_cuda (caps) && !gst_cf_cuda_pool_is_on (pool, gst_cf_backend_context (&priv->backend))) ||
+      (gst_cf_caps_is_nvmm (caps) ||
+          (gst_cf_caps_is_cuda (caps) && !gst_cf_cuda_pool_is_on (pool, gst_cf_backend_context (&priv->backend))) ||
           !configure_pool (self, pool, caps, meta, min, max, &size)))
     gst_clear_object (&pool);
   own = !pool;

@@ -49,7 +49,8 @@ decide_way (GstCfTransfer *t, GstCfFrameRequest *r)
   gint copied, direct;
 
   /* A part of a frame that is filtered in place is copied; a frame that leaves has no time of its own. */
-  if (!t->integrated || r->in_place || r->leaves || (r->in.kind == GST_CF_DEVICE && r->out.kind == GST_CF_DEVICE))
+  if (!t->integrated || r->in_place || r->leaves || r->in.kind == GST_CF_FOREIGN || r->out.kind == GST_CF_FOREIGN ||
+      (r->in.kind == GST_CF_DEVICE && r->out.kind == GST_CF_DEVICE))
     return;
   r->own.trial = t->tried < FRAMES_OF_TRIAL;
   r->own.timed |= r->own.trial;
@@ -117,7 +118,7 @@ step_stage (GstCfTransfer *t, GstCfFrameRequest *r)
     cf_image_copy (&slot->host_in, r->in.image, r->in_place ? &(CfPart) { r->area, CF_AREA_READ } : NULL);
 }
 
-/* A frame's images in pinned host memory: its own, or the slot's. */
+/* A frame's images outside this context: its own, or the slot's pinned ones. */
 static const CfImage *
 host_in (const GstCfTransfer *t, const GstCfFrameRequest *r)
 {
@@ -186,8 +187,8 @@ step_upload (GstCfTransfer *t, GstCfFrameRequest *r, CfStream *stream)
   r->own.queued = TRUE;
   step_time (t, r, stream, BEFORE_UPLOAD);
   if (!failed (r))
-    r->status.code = cf_stream_copy (stream, CF_UPLOAD, device_in (t, r), host_in (t, r),
-        r->in_place ? &(CfPart) { r->area, CF_AREA_READ } : NULL, &r->status);
+    r->status.code = cf_stream_copy (stream, r->in.kind == GST_CF_FOREIGN ? CF_ON_DEVICE : CF_UPLOAD, device_in (t, r),
+        host_in (t, r), r->in_place ? &(CfPart) { r->area, CF_AREA_READ } : NULL, &r->status);
   if (r->own.up)
     step_record (t, r, stream, AFTER_UPLOAD);
   else
@@ -223,7 +224,8 @@ step_download (GstCfTransfer *t, GstCfFrameRequest *r, CfStream *stream)
   if (!is_copied (r, &r->out))
     return;
   if (!failed (r))
-    r->status.code = cf_stream_copy (stream, CF_DOWNLOAD, host_out (t, r), device_out (t, r),
+    r->status.code = cf_stream_copy (stream, r->out.kind == GST_CF_FOREIGN ? CF_ON_DEVICE : CF_DOWNLOAD,
+        host_out (t, r), device_out (t, r),
         r->in_place ? &(CfPart) { r->area, r->out.kind == GST_CF_PAGEABLE ? CF_AREA_PACKED : CF_AREA_WRITE } : NULL,
         &r->status);
   step_time (t, r, stream, AFTER_DOWNLOAD);
@@ -309,7 +311,7 @@ may_slice (GstCfTransfer *t, GstCfFrameRequest *r)
     t->steady++;
     return FALSE;
   }
-  return r->in.kind != GST_CF_DEVICE && r->out.kind != GST_CF_DEVICE && r->mode == GST_CF_PROGRESSIVE &&
+  return r->in.kind < GST_CF_DEVICE && r->out.kind < GST_CF_DEVICE && r->mode == GST_CF_PROGRESSIVE &&
       t->layout.height >= ROWS_FOR_2_SLICES && gst_cf_link_slots_idle (t->link_slots) && provide_slices (t, r);
 }
 

@@ -25,12 +25,13 @@ G_BEGIN_DECLS
 #define GST_CF_MAX_IN_FLIGHT 8
 
 /* An image's memory. Pageable: the GPU cannot reach it, so the image goes through pinned memory of the slot. Pinned:
- * the GPU copies from and to it. Device: memory of the transfer's CUDA context. */
-typedef enum { GST_CF_PAGEABLE, GST_CF_PINNED, GST_CF_DEVICE } GstCfMemoryKind;
+ * the GPU copies from and to it. Device: memory of the transfer's CUDA context. Foreign: memory of a GPU, of another
+ * context (NVMM), from and to which the GPU copies, too. */
+typedef enum { GST_CF_PAGEABLE, GST_CF_PINNED, GST_CF_DEVICE, GST_CF_FOREIGN } GstCfMemoryKind;
 
 typedef struct {
   GstBuffer *buffer;
-  const CfImage *image; /* the buffer, mapped: device addresses for GST_CF_DEVICE */
+  const CfImage *image; /* the buffer, mapped: device addresses for GST_CF_DEVICE and GST_CF_FOREIGN */
   GstCfMemoryKind kind;
 } GstCfSide;
 
