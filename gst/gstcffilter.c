@@ -1204,7 +1204,7 @@ propose_allocation (GstBaseTransform *trans, GstQuery *decide_query, GstQuery *q
   GstCfFilterPrivate *priv = PRIV (self);
   /* One buffer that upstream fills, and the input of each pending and held frame. */
   const guint min = priv->slots + 1 + (guint) priv->backend.traits.ahead;
-  GstVideoInfo info;
+  gsize unit;
   gboolean need_pool;
   GstCaps *caps;
   guint size = 0;
@@ -1228,8 +1228,8 @@ propose_allocation (GstBaseTransform *trans, GstQuery *decide_query, GstQuery *q
   }
   /* Upstream's own pool must have as many: one that has no more to give never pushes the frame that the held ones wait
    * for. */
-  if (min > 2 && gst_query_get_n_allocation_pools (q) == 0 && gst_video_info_from_caps (&info, caps))
-    gst_query_add_allocation_pool (q, NULL, (guint) GST_VIDEO_INFO_SIZE (&info), min, 0);
+  if (min > 2 && gst_query_get_n_allocation_pools (q) == 0 && get_unit_size (trans, caps, &unit))
+    gst_query_add_allocation_pool (q, NULL, (guint) unit, min, 0);
   gst_query_add_allocation_meta (q, GST_VIDEO_META_API_TYPE, NULL);
   if (gst_cf_caps_is_cuda (caps) && priv->backend.use_gpu)
     gst_query_add_allocation_meta (q, GST_CF_CHAIN_API, NULL);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * nvmm.c: frames of NVIDIA's elements (NVMM), with a stand-in for their library: the GPU copies those in its memory, and
- * the CPU maps the others. They come out as frames of system memory do, in surfaces of their own, and the input stays
- * as it is. What is no such frame is refused. */
+ * nvmm.c: frames of NVIDIA's elements (NVMM), with a stand-in for their library: the GPU copies those in its memory,
+ * and the CPU maps the others. They come out as frames of system memory do, in surfaces of their own, and the input
+ * stays as it is. What is no such frame is refused. */
 #include "elements/stats.h"
 #include "common.h"
 #include "fake.h"
