@@ -18,7 +18,8 @@ typedef struct {
   guint8 *hidden, *shown;
 } Entry;
 
-gint stub_memory = GST_CF_NV_SURFACE_ARRAY, stub_live, stub_mapped, stub_wrong;
+gint stub_memory = GST_CF_NV_SURFACE_ARRAY;
+_Atomic gint stub_live, stub_mapped, stub_wrong;
 
 static const struct {
   gint number;

@@ -15,6 +15,7 @@ gint NvBufSurfaceSyncForCpu (GstCfNvBuffer *surfaces, gint index, gint plane);
 gint NvBufSurfaceSyncForDevice (GstCfNvBuffer *surfaces, gint index, gint plane);
 
 /* The kind of new surfaces; how many exist, are mapped; calls that were wrong. */
-extern gint stub_memory, stub_live, stub_mapped, stub_wrong;
+extern gint stub_memory;
+extern _Atomic gint stub_live, stub_mapped, stub_wrong;
 
 #endif

@@ -238,8 +238,10 @@ static void
 lost (gint memory)
 {
   const gboolean goes_on = memory == GST_CF_NV_SURFACE_ARRAY;
-  Run run;
+  int errors = 0, warnings = 0;
   GstFlowReturn flow;
+  GstBus *bus;
+  Run run;
 
   stub_memory = memory;
   fake_arm (40, 719, true);
@@ -247,6 +249,10 @@ lost (gint memory)
   flow = stream (&run, NULL);
   faults_check (fake.fired && flow == (goes_on ? GST_FLOW_OK : GST_FLOW_ERROR), "another end");
   faults_check (run.n_out == FRAMES || !goes_on, "frames are missing");
+  bus = gst_element_get_bus (run.element);
+  faults_count_messages (bus, &errors, &warnings);
+  gst_object_unref (bus);
+  faults_check (errors == !goes_on && warnings == goes_on, "not the one message");
   close_run (&run);
   faults_check (stub_live == 0 && stub_mapped == 0 && stub_wrong == 0, "surfaces are left, or wrong calls");
 }
@@ -260,6 +266,7 @@ pads (void)
   GstPad *sink;
   Run run;
 
+  stub_memory = GST_CF_NV_SURFACE_ARRAY;
   open_run (&run, "NV12", TRUE, "cpu", 1, NULL);
   g_object_set (run.element, "enabled", FALSE, NULL);
   buffer = new_nvmm (&run, 1);
@@ -269,6 +276,13 @@ pads (void)
   caps = gst_pad_query_caps (sink, nvmm);
   faults_check (gst_caps_get_size (caps) == 1 && gst_caps_can_intersect (caps, nvmm), "the pad does not offer NVMM");
   gst_object_unref (sink);
+  close_run (&run);
+  /* A small area is filtered in place in system memory; a surface never is. */
+  open_run (&run, "NV12", TRUE, "cpu", 1, "4,4,10,8");
+  buffer = new_nvmm (&run, 1);
+  surfaces_of (buffer)->gpu = 7;
+  gst_pad_push (run.src, buffer);
+  faults_check (run.n_out == 1 && surfaces_of (run.out[0])->gpu == 0, "a surface is filtered in place");
   close_run (&run);
 }
 
