@@ -23,6 +23,8 @@ gst_cf_devices_count (gint device, gint change)
 void
 gst_cf_devices_refuse (gint device)
 {
+  if (device < 0 || device >= GST_CF_MAX_DEVICES)
+    return;
   g_mutex_lock (&lock);
   refused |= G_GUINT64_CONSTANT (1) << device;
   g_mutex_unlock (&lock);
