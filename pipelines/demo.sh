@@ -47,8 +47,8 @@ END
 runtime_packages () {
   local elements=(videotestsrc:gstreamer1.0-plugins-base compositor:gstreamer1.0-plugins-base)
   if [ "$watch" = 1 ]; then # small pictures, and what is recorded and shown large
-    elements+=(jpegenc:gstreamer1.0-plugins-good x264enc:gstreamer1.0-plugins-ugly h264parse:gstreamer1.0-plugins-bad
-      avdec_h264:gstreamer1.0-libav)
+    elements+=(jpegenc:gstreamer1.0-plugins-good x264enc:gstreamer1.0-plugins-ugly h264parse:gstreamer1.0-plugins-bad)
+    case $input in '' | *.json) ;; *) elements+=(avdec_h264:gstreamer1.0-libav) ;; esac
   elif [ -n "$output" ] || [ -z "${DISPLAY:-}${WAYLAND_DISPLAY:-}" ]; then
     elements+=(vp8enc:gstreamer1.0-plugins-good pngenc:gstreamer1.0-plugins-good)
   elif [ -n "${WAYLAND_DISPLAY:-}" ] && [ -z "${DISPLAY:-}" ]; then
@@ -121,16 +121,20 @@ build=$(cf_build_folder build-demo) || exit 1
 needed () {
   cf_build_packages
   [ "$diagnose" = 1 ] || runtime_packages
-  [ "$watch" = 0 ] || cf_watch_packages
+  [ "$watch" = 0 ] || echo libsoup-3.0-0 libcrypt-dev libmosquitto-dev libsqlite3-dev
 }
 mapfile -t packages < <(needed | tr ' ' '\n')
 cf_install "${packages[@]}" || exit 1
-headers=$(cf_base_headers "$build") || cf_install libgstreamer-plugins-base1.0-dev || exit 1
 targets=(gst/libgstcudafilters.so pipelines/cf-demo pipelines/cf-diagnose)
-[ "$watch" = 0 ] || targets=(gst/libgstcudafilters.so pipelines/watch/cf-watch)
+headers=(gstreamer-video-1.0:libgstreamer-plugins-base1.0-dev)
+if [ "$watch" = 1 ]; then
+  targets=(gst/libgstcudafilters.so pipelines/watch/cf-watch)
+  headers+=(libsoup-3.0:libsoup-3.0-dev)
+fi
+unpacked=$(cf_headers "$build" "${headers[@]}") || cf_install "${headers[@]#*:}" || exit 1
 # With a GPU here: kernels for that one only, because kernels for all GPUs take minutes to
 # compile. Without: for the oldest architecture, which the driver compiles for later ones.
-cf_build "$build" --buildtype=release -Dtests=false ${headers:+"-Dpkg_config_path=$headers"} \
+cf_build "$build" --buildtype=release -Dtests=false ${unpacked:+"-Dpkg_config_path=$unpacked"} \
   "-Dcuda-archs=$(cf_gpu_arch || echo 75)" -- "${targets[@]}" || exit 1
 
 export GST_PLUGIN_PATH="$build/gst${GST_PLUGIN_PATH:+:$GST_PLUGIN_PATH}"

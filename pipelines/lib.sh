@@ -36,35 +36,29 @@ cf_whole_build_packages () {
   pkg-config --exists sqlite3 2> /dev/null || echo libsqlite3-dev
 }
 
-# cf_watch_packages: prints the packages that cf-watch needs to be built with its page and MQTT.
-cf_watch_packages () {
-  pkg-config --exists sqlite3 2> /dev/null || echo libsqlite3-dev
-  pkg-config --exists libsoup-3.0 2> /dev/null || echo libsoup-3.0-dev
-  pkg-config --exists libmosquitto 2> /dev/null || echo libmosquitto-dev
-  pkg-config --exists libxcrypt 2> /dev/null || echo libcrypt-dev
-}
-
-# cf_base_headers DIR: makes the headers of gst-plugins-base usable without installing their package, which depends on
-# Mesa and LLVM (260 MB in Debian 12): unpacks it in DIR. Prints the folder for pkg-config, nothing where the headers
-# are installed. Fails if it cannot; the package has to be installed then.
-cf_base_headers () {
-  local dir=$1/headers lib name
-  ! pkg-config --exists gstreamer-video-1.0 2> /dev/null || return 0
-  lib=$(echo "$dir"/usr/lib/*/pkgconfig)
-  if [ ! -e "$dir/ready" ]; then
-    [ "${CF_NO_INSTALL:-0}" = 0 ] || return 1
-    mkdir -p "$dir" &&
-      (cd "$dir" && apt-get -qq download libgstreamer-plugins-base1.0-dev && dpkg-deb -x ./*.deb . && rm ./*.deb) \
-        > "$dir/log" 2>&1 || return 1
+# cf_headers DIR PC:PACKAGE...: makes the headers that pkg-config calls PC usable without installing their PACKAGE, which
+# depends on Mesa and LLVM, on GTK 4 and a C++ compiler (260 and 500 MB in Debian 12): unpacks it in DIR. Its libraries
+# have to be installed. Prints the folder for pkg-config, nothing where all headers are installed. Fails if it cannot;
+# the packages have to be installed then.
+cf_headers () {
+  local dir=$1/headers pair package file lib=''
+  for pair in "${@:2}"; do
+    package=${pair#*:}
+    ! pkg-config --exists "${pair%%:*}" 2> /dev/null || continue
+    if [ ! -e "$dir/$package" ]; then
+      [ "${CF_NO_INSTALL:-0}" = 0 ] || return 1
+      mkdir -p "$dir" &&
+        (cd "$dir" && apt-get -qq download "$package" && dpkg-deb -x "$package"_*.deb . && rm "$package"_*.deb) \
+          > "$dir/log" 2>&1 || return 1
+    fi
     lib=$(echo "$dir"/usr/lib/*/pkgconfig)
-    # Its libraries are links to those of the package with the libraries, which is installed.
-    for name in app audio pbutils rtp rtsp sdp tag video; do
-      sed -i "s|^prefix=.*|prefix=$dir/usr|; /^Requires.private/d" "$lib/gstreamer-$name-1.0.pc" &&
-        ln -sf "/${lib#"$dir/"}/../libgst$name-1.0.so.0" "$lib/../libgst$name-1.0.so" || return 1
+    sed -i "s|^prefix=.*|prefix=$dir/usr|; /^Requires.private/d" "$lib"/*.pc || return 1
+    for file in "$lib"/../*.so; do # links to what the package of the library has
+      ln -sf "/${lib#"$dir/"}/../$(basename "$(readlink "$file")")" "$file" || return 1
     done
-    touch "$dir/ready"
-  fi
-  PKG_CONFIG_PATH=$lib pkg-config --exists gstreamer-video-1.0 && echo "$lib"
+    PKG_CONFIG_PATH=$lib pkg-config --exists "${pair%%:*}" && touch "$dir/$package" || return 1
+  done
+  echo "$lib"
 }
 
 # cf_element_packages ELEMENT:PACKAGE...: prints the packages of the elements that
@@ -77,7 +71,7 @@ cf_element_packages () {
   done
 }
 
-# cf_progress LOG: writes its input to LOG, and of ninja's and apt's reports how much is done: on one line of a
+# cf_progress LOG: appends its input to LOG, and of ninja's and apt's reports how much is done: on one line of a
 # terminal, else at each fifth.
 cf_progress () {
   local line text part shown=-1 kind='' last='' format='  %.76s\n'
@@ -102,7 +96,7 @@ cf_progress () {
       printf "$format" "$text" >&2
     fi
     shown=$((part / 20))
-  done 3> "$1"
+  done 3>> "$1"
   [ ! -t 2 ] || printf '%78s\r' '' >&2
 }
 
@@ -138,7 +132,7 @@ There is no sudo here. As root, type:  ${line#sudo }"
   cf_say "to install: ${missing[*]}"
   log=$(mktemp)
   # Waits for another apt to end, ten minutes at most.
-  apt=(env DEBIAN_FRONTEND=noninteractive LC_ALL=C apt-get -q -o DPkg::Lock::Timeout=600)
+  apt=(env DEBIAN_FRONTEND=noninteractive LC_ALL=C apt-get -q -o DPkg::Lock::Timeout=600 -o Dpkg::Use-Pty=0)
   # If the index cannot be updated, the present one may do.
   "${as_root[@]}" "${apt[@]}" update > "$log" 2>&1 ||
     cf_say "apt-get update failed; trying with the package lists at hand"
@@ -147,7 +141,10 @@ There is no sudo here. As root, type:  ${line#sudo }"
   "${apt[@]}" --assume-no -o Debug::NoLocking=1 "${missing[@]}" 2> /dev/null |
     sed -nE 's/^.* ([0-9]+) newly installed.*/  \1 packages/p; s/^Need to get (.*) of archives.*/  \1 to download/p
       s/^After this operation, (.*) of additional.*/  \1 on the disk/p' >&2
-  "${as_root[@]}" "${apt[@]}" -y -o APT::Status-Fd=1 "${missing[@]}" 2>&1 < /dev/null | cf_progress "$log"
+  # The status has a pipe of its own: in one with the output, that of a package's script can fail and so the package.
+  # sudo closes all but the first three.
+  "${as_root[@]}" sh -c 'exec "$@" 3>&2 2>&1' sh "${apt[@]}" -y -o APT::Status-Fd=3 "${missing[@]}" \
+    < /dev/null 2> >(cf_progress "$log") | cf_progress "$log"
   status=${PIPESTATUS[0]}
   if [ "$status" -ne 0 ]; then
     tail -n 15 "$log" >&2
@@ -197,6 +194,7 @@ cf_build () {
     fi
   fi
   cf_say "building in $dir"
+  : > "$log"
   ninja -C "$dir" "$@" 2>&1 | cf_progress "$log"
   if [ "${PIPESTATUS[0]}" -ne 0 ]; then
     grep -A 12 -m 3 -E '^FAILED|error:|^ninja: error' "$log" >&2 || tail -n 30 "$log" >&2

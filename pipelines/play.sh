@@ -20,15 +20,16 @@ cf_value () {
   printf '"%s"' "${text//\"/\\\"}"
 }
 
-# cf_run ARGUMENTS...: executes cf-demo, with the plugin beside it: of $CF_BUILD or the folders that README's lines and
-# demo.sh build in, else the one that is installed. Ends the script with a message where there is none.
+# cf_run ARGUMENTS...: executes cf-demo, with the plugin beside it: of $CF_BUILD, of the folder that README's lines build
+# in, of demo.sh's, or the one that is installed. Ends the script with a message where there is none.
 cf_run () {
-  local build
-  for build in "${CF_BUILD:-$CF_ROOT/build}" "$CF_ROOT/build-demo"; do
-    [ -x "$build/pipelines/cf-demo" ] || continue
-    export GST_PLUGIN_PATH="$build/gst${GST_PLUGIN_PATH:+:$GST_PLUGIN_PATH}"
-    exec "$build/pipelines/cf-demo" "$@"
+  local build program
+  program=$(command -v cf-demo)
+  for build in "$CF_ROOT/build-demo" "${CF_BUILD:-$CF_ROOT/build}"; do
+    [ ! -x "$build/pipelines/cf-demo" ] || program=$build/pipelines/cf-demo
   done
-  command -v cf-demo > /dev/null || cf_die "cf-demo is not found; ./pipelines/demo.sh builds it"
-  exec cf-demo "$@"
+  [ -n "$program" ] || cf_die "cf-demo is not found; ./pipelines/demo.sh builds it"
+  build=${program%/pipelines/cf-demo}
+  [ "$build" = "$program" ] || export GST_PLUGIN_PATH="$build/gst${GST_PLUGIN_PATH:+:$GST_PLUGIN_PATH}"
+  exec "$program" "$@"
 }

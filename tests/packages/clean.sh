@@ -26,7 +26,7 @@ step () {
   local TIMEFORMAT='%R %U %S' archives=$root/var/cache/apt/archives before cached times
   before=$(megabytes "$root") cached=$(megabytes "$archives")
   {
-    time chroot "$root" env -i HOME=/root PATH="$PATH" LC_ALL=C.UTF-8 bash -ec "cd ~/gst-cuda-filters; $2" \
+    time chroot "$root" env -i HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 bash -ec "cd ~/gst-cuda-filters; $2" \
       > "$work/log" 2>&1 < /dev/null
   } 2> "$work/times"
   result $? "$1" "$work/log"
