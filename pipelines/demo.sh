@@ -134,7 +134,12 @@ fi
 unpacked=$(cf_headers "$build" "${headers[@]}") || cf_install "${headers[@]#*:}" || exit 1
 # With a GPU here: kernels for that one only, because kernels for all GPUs take minutes to
 # compile. Without: for the oldest architecture, which the driver compiles for later ones.
-cf_build "$build" --buildtype=release -Dtests=false ${unpacked:+"-Dpkg_config_path=$unpacked"} \
+# Of the CPU code for x86, what this machine would take.
+isa=sse4_1
+for name in avx2 avx512bw; do
+  ! grep -qsw "$name" /proc/cpuinfo || isa=$name
+done
+cf_build "$build" --buildtype=release -Dtests=false "-Dcpu-isas=$isa" ${unpacked:+"-Dpkg_config_path=$unpacked"} \
   "-Dcuda-archs=$(cf_gpu_arch || echo 75)" -- "${targets[@]}" || exit 1
 
 export GST_PLUGIN_PATH="$build/gst${GST_PLUGIN_PATH:+:$GST_PLUGIN_PATH}"

@@ -36,10 +36,10 @@ cf_whole_build_packages () {
   pkg-config --exists sqlite3 2> /dev/null || echo libsqlite3-dev
 }
 
-# cf_headers DIR PC:PACKAGE...: makes the headers that pkg-config calls PC usable without installing their PACKAGE, which
-# depends on Mesa and LLVM, on GTK 4 and a C++ compiler (260 and 500 MB in Debian 12): unpacks it in DIR. Its libraries
-# have to be installed. Prints the folder for pkg-config, nothing where all headers are installed. Fails if it cannot;
-# the packages have to be installed then.
+# cf_headers DIR PC:PACKAGE...: makes the headers that pkg-config calls PC usable without installing their PACKAGE,
+# which depends on Mesa and LLVM, on GTK 4 and a C++ compiler (260 and 500 MB in Debian 12): unpacks it in DIR. Its
+# libraries have to be installed. Prints the folder for pkg-config, nothing where all headers are installed. Fails if
+# it cannot; the packages have to be installed then.
 cf_headers () {
   local dir=$1/headers pair package file lib=''
   for pair in "${@:2}"; do

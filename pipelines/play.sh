@@ -20,8 +20,8 @@ cf_value () {
   printf '"%s"' "${text//\"/\\\"}"
 }
 
-# cf_run ARGUMENTS...: executes cf-demo, with the plugin beside it: of $CF_BUILD, of the folder that README's lines build
-# in, of demo.sh's, or the one that is installed. Ends the script with a message where there is none.
+# cf_run ARGUMENTS...: executes cf-demo, with the plugin beside it: of $CF_BUILD, of the folder that README's lines
+# build in, of demo.sh's, or the one that is installed. Ends the script with a message where there is none.
 cf_run () {
   local build program
   program=$(command -v cf-demo)

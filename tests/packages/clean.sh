@@ -26,8 +26,8 @@ step () {
   local TIMEFORMAT='%R %U %S' archives=$root/var/cache/apt/archives before cached times
   before=$(megabytes "$root") cached=$(megabytes "$archives")
   {
-    time chroot "$root" env -i HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 bash -ec "cd ~/gst-cuda-filters; $2" \
-      > "$work/log" 2>&1 < /dev/null
+    time chroot "$root" env -i HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+      LC_ALL=C.UTF-8 bash -ec "cd ~/gst-cuda-filters; $2" > "$work/log" 2>&1 < /dev/null
   } 2> "$work/times"
   result $? "$1" "$work/log"
   read -ra times < "$work/times"
@@ -63,7 +63,7 @@ step "demo.sh FILE.json, to the first picture" 'mkdir ~/cameras; cp pipelines/ex
   while read -r line; do
     echo "$line"
     case $line in
-      *door*started*) echo "snapshot door ~/door.jpg" ;;
+      *door*started*) echo "snapshot door /root/door.jpg" ;;
       *\"ok\"*) echo quit ;;
     esac >&"${COPROC[1]}"
   done <&"${COPROC[0]}"
