@@ -19,9 +19,9 @@ OUT may end in .mkv, .mp4, .webm or .avi. The same line for gst-launch-1.0 is pr
 before it runs, to be copied and changed. FILTER='cudaconvolve preset=box kernel-size=31' in the environment replaces
 the element line of any effect. restore.sh restores blurred video.
 
-      --force    in front of all: replace OUT if it exists
-      --list     print the effects and their element lines
-      --version  print the version
+  --force        in front of all: replace OUT if it exists
+  --list         print the effects and their element lines
+  --version      print the version
   -h, --help     print this text
 
 Effects:

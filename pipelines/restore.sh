@@ -22,9 +22,9 @@ BLUR is one of
 Only the luma is restored: chroma has another resolution. OUT may end in .mkv, .mp4, .webm
 or .avi. The same line for gst-launch-1.0 is printed before it runs, to be copied and changed.
 
-      --force    in front of all: replace OUT if it exists
-      --show     blur a sharp video by motion:9:0 first, and show both
-      --version  print the version
+  --force        in front of all: replace OUT if it exists
+  --show         blur a sharp video by motion:9:0 first, and show both
+  --version      print the version
   -h, --help     print this text
 END
 }
