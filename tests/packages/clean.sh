@@ -64,7 +64,7 @@ step "demo.sh FILE.json, to the first picture" 'mkdir ~/cameras; cp pipelines/ex
     echo "$line"
     case $line in
       *door*started*) echo "snapshot door /root/door.jpg" ;;
-      *\"ok\"*) echo quit ;;
+      *ok*true*file*) echo quit ;;
     esac >&"${COPROC[1]}"
   done <&"${COPROC[0]}"
   [ -s ~/door.jpg ]'
