@@ -57,7 +57,7 @@ runtime_packages () {
     elements+=(ximagesink:gstreamer1.0-x)
   fi
   case $output in *.[mM][pP]4) elements+=(x264enc:gstreamer1.0-plugins-ugly) ;; esac
-  if [ -n "$input" ]; then
+  if [ "$watch" = 0 ] && [ -n "$input" ]; then
     elements+=(decodebin:gstreamer1.0-plugins-base matroskademux:gstreamer1.0-plugins-good
       textoverlay:gstreamer1.0-x) # the names in the picture
   fi
