@@ -36,9 +36,10 @@ step () {
     "$(bc <<< "${times[1]} + ${times[2]}")" "$cached" "$(($(megabytes "$root") - before - cached))"
 }
 
-# Prints the commands below a heading of README.md that begin with one of these words.
+# Prints the commands below a heading of README.md that begin with one of these words, `false` if there is none.
 lines_of () { # HEADING PATTERN
-  sed -n "/^## $1\$/,/^## /{/^    /p}" "$source/README.md" | sed -e ':a' -e '/\\$/{N;s/\\\n//;ba}' | grep -E "^ *($2)"
+  sed -n "/^## $1\$/,/^## /{/^    /p}" "$source/README.md" | sed -e ':a' -e '/\\$/{N;s/\\\n//;ba}' |
+    grep -E "^ *($2)" || echo false
 }
 
 # Makes a root with the tree in it, and with a sudo that a minimal Debian lacks.
@@ -71,8 +72,10 @@ step "demo.sh FILE.json, to the first picture" 'mkdir ~/cameras; cp pipelines/ex
 step "README: packages" "export DEBIAN_FRONTEND=noninteractive
   $(lines_of 'Build and install' 'sudo apt-get' | sed 's/install /&-y /')"
 step "README: build and install" "$(lines_of 'Build and install' 'meson')"
-installed="gst-inspect-1.0 cudamedian; cf-watch --check ~/cameras/watch.json; cf-bench --help; cf-regions --help"
-step "gst-inspect-1.0, cf-watch --check" "$(lines_of 'Build and install' 'export'); $installed"
+installed="gst-inspect-1.0 cudamedian; cf-watch --check ~/cameras/watch.json
+  cf-effect --list; cf-bench --help; cf-regions --help"
+step "gst-inspect-1.0, cf-watch --check" "$(lines_of 'Build and install' 'export')
+  $installed"
 
 if [ -n "${1:-}" ]; then
   new_root
