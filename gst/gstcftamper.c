@@ -6,12 +6,12 @@
 
 #define STEP (GST_SECOND / 15 + 1) /* of frames without a time; rounded up, so that 15 are a second */
 #define USUAL (30 * GST_SECOND)
-#define TURNED (10 * GST_SECOND)
-#define FEW 64       /* blocks / FEW edges are the fewest that say something */
-#define LIGHT 64     /* least change of the mean by light in a frame anew; 16 a level */
-#define LIT 16       /* and in one that is lit */
-#define SAME_MEAN 32 /* largest difference of a view that is there again */
-#define SHAKES 0.2   /* share of frames from which on a frame with another view need not be a turn */
+#define TURNED (10 * GST_SECOND) /* then what it sees is its view, and a return is another turn */
+#define FEW 64                   /* blocks / FEW edges are the fewest that say something */
+#define LIGHT 64                 /* least change of the mean by light in a frame anew; 16 a level */
+#define LIT 16                   /* and in one that is lit */
+#define SAME_MEAN 32             /* largest difference of a view that is there again */
+#define SHAKES 0.2               /* if more frames shake, another view need not be a turn */
 
 static const struct {
   const gchar *start, *stop;

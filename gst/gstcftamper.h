@@ -8,8 +8,8 @@
  * Nothing is posted in the first second.
  *
  * A frame ANEW has the SAME VIEW if the background has at least blocks / 64 edges, and half of them are in the frame;
- * ANOTHER one if less than 1/4 of them are. A FRESH frame is one with less than half of so many edges, or comes within
- * 1 s after it.
+ * ANOTHER one if less than 1/4 of them are. A frame ANEW is FRESH if the background has so many edges, and less than
+ * half of them are in the frame; the frames within 1 s after it are FRESH as well.
  *
  * USUAL is how many strong edges the view has: the mean over the last 30 s, without frames in which the camera is
  * covered, blinded, dark or defocused. It begins with the first frame, with a turn, and with a light. It is known after

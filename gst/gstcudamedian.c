@@ -45,8 +45,9 @@
  *   255.
  * * "NAME-start" when a state has lasted for a second, and "NAME-stop" when it has been over for a second, with
  *   `seconds`, how long it lasted. NAME is shake (the camera moves), covered, blinded (half of the frame is nearly
- *   white), dark, defocused, turned (it sees something else; for 10 seconds, then that is its view), or frozen (for two
- *   seconds all frames are the same: no camera is without noise). Nothing is posted in the first second.
+ *   white), dark, defocused, turned (it sees something else; for 10 seconds, then that is its view, and its return is
+ *   another turn of 10 seconds), or frozen (for two seconds all frames are the same: no camera is without noise).
+ *   Nothing is posted in the first second.
  *
  * The background begins anew at the start, with new caps, after a flush, where the CPU takes over from a GPU that has
  * failed, and in a frame in which more than 60 % of the cells have changed: the camera was turned, or the picture was

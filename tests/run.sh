@@ -89,6 +89,9 @@ oracle_python () {
     cf_say "fetching OpenCV, SciPy and scikit-image into $venv"
     fetch python3 "$venv" --symlinks "$build/pip.log" numpy scipy opencv-python-headless scikit-image \
       clang-format==19.1.7 reuse || cf_say "that failed ($build/pip.log), so the oracle is skipped"
+    # Helm's library and the schemas of Kubernetes.
+    fetch python3 "$venv" --symlinks "$build/pip-chart.log" helm-python-sdk kubernetes-validate ||
+      cf_say "there is none for this machine ($build/pip-chart.log), so the Helm chart is not tested"
   fi
   echo "$venv/bin/python"
 }
@@ -158,10 +161,18 @@ narrower=sse4_1,avx2
 if [ "$quick" = 0 ] && cc=$(sanitizing_compiler); then
   export CF_SANITIZED=$build/sanitized
 fi
+# A fourth build, for aarch64: library, plugin and kernelcheck (tests/check/arm64.sh).
+if [ "$quick" = 0 ] && "$CF_ROOT/tests/check/arm64.sh" --root "$build/arm64-root"; then
+  export CF_ARM64=$build/arm64
+fi
 # All builds at once: while one is configured or has its longest file left, the others use the processor.
 others () {
   if [ -n "${CF_CLANG:-}" ]; then
     build_more "$CF_CLANG" clang --buildtype=release "-Dcpu-isas=$narrower" -- \
+      gst/libgstcudafilters.so tests/kernelcheck || return
+  fi
+  if [ -n "${CF_ARM64:-}" ]; then
+    build_more "$CF_ARM64" cc --buildtype=release --cross-file "$build/arm64-root/cross.ini" -- \
       gst/libgstcudafilters.so tests/kernelcheck || return
   fi
   if [ -n "${CF_SANITIZED:-}" ]; then

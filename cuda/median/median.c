@@ -23,7 +23,9 @@ static const CfEnumValue outputs[] = {
   { CF_MEDIAN_RESULT, "result", "window: the filtered frame; running: the frame as it is" },
   { CF_MEDIAN_BACKGROUND, "background", "running: the frame without what moves" },
   { CF_MEDIAN_DIFFERENCE, "difference", "running: how far each sample is from the background" },
-  { CF_MEDIAN_MASK, "mask", "running: white where something moves, black elsewhere" },
+  { CF_MEDIAN_MASK, "mask",
+      "running: white where what moves is far from the background (by more than 21 levels of 255, or by more than that "
+      "where it is noisy), black elsewhere" },
   { CF_MEDIAN_STILL, "still", "running: the frame, with the background where something moves" },
   { 0, NULL, NULL },
 };
@@ -122,16 +124,28 @@ static void
 advise (const CfVideo *video, const void *params_, CfStatus *status)
 {
   const CfMedianParams *p = params_;
+  const bool running = is_running (p);
+  const struct {
+    bool set;
+    const char *name, *why;
+  } idle[] = {
+    { !running && p->tamper, "tamper", "without temporal-method=running" },
+    { !running && p->motion_meta, "motion-meta", "without temporal-method=running" },
+    { !running && p->output != CF_MEDIAN_RESULT, "output", "without temporal-method=running" },
+    { running && p->temporal_depth > 1, "temporal-depth", "with temporal-method=running" },
+    { running && p->temporal_center, "temporal-center", "with temporal-method=running" },
+    { running && p->threshold > 0, "threshold", "with temporal-method=running" },
+    { !(running && p->motion_meta) && p->zones && *p->zones, "zones",
+        "without temporal-method=running motion-meta=true" },
+    { !(running && p->motion_meta) && p->min_age > 0, "min-age", "without temporal-method=running motion-meta=true" },
+  };
 
   (void) video;
-  if (!is_running (p) && (p->motion_meta || p->tamper))
-    cf_fail (status, CF_OK, "%s has no effect without temporal-method=running", p->tamper ? "tamper" : "motion-meta");
-  else if (!is_running (p) && p->output != CF_MEDIAN_RESULT)
-    cf_fail (status, CF_OK, "output has no effect without temporal-method=running");
-  else if (is_running (p) && p->temporal_depth > 1)
-    cf_fail (status, CF_OK, "temporal-depth has no effect with temporal-method=running");
-  else if (is_running (p) && p->temporal_center)
-    cf_fail (status, CF_OK, "temporal-center has no effect with temporal-method=running");
+  for (size_t i = 0; i < sizeof idle / sizeof idle[0]; i++)
+    if (idle[i].set) {
+      cf_fail (status, CF_OK, "%s has no effect %s", idle[i].name, idle[i].why);
+      return;
+    }
 }
 
 /* Words of 10 or 12 bits may be out of range, and the filter clamps them. Frames that pass are missing in the history

@@ -14,8 +14,8 @@
  * G + sum B) >> (bits - 5). What moves follows from these values alone, whatever apply-to says.
  *
  * A block has a background B, the value X that x had in the frame before, and a noise level V; a cell has the 16 bits
- * c1 and c2 (which of its blocks counted in the last frame, and in the one before), q, for how many frames it has stood
- * still, and whether it was a ghost in the frame before. The frame has a floor G, and lit. In frame 0 B = X = x, V =
+ * c1 and c2 (the blocks that counted in the last frame, and in the frame before), q (for how many frames it has stood
+ * still), and whether it was a ghost in the frame before. The frame has a floor G, and lit. In frame 0 B = X = x, V =
  * 256, all others 0, and nothing moves.
  *
  * 1. Changed blocks. d = x - B, t = |x - X|, T = max (112, V, G). A block is
@@ -26,9 +26,9 @@
  * 2. Edges. Of a cell's 24 pairs of neighbouring blocks (a, b), the one to the left or above first, with
  *    Te = m + m / 4 + m / 8, m the larger T of the two, a pair is an EDGE THAT CHANGED if
  *      |(xb - xa) - (Bb - Ba)| > Te   and   |xb Ba - xa Bb| > Te max (16, min (Ba, Bb)):
- *    neither more light nor a larger gain explains it. E is their number in the cell. Of those with one changed
- *    block, Y is the number with |xb - xa| > |Bb - Ba| less the number with |xb - xa| < |Bb - Ba|: at its border a
- *    thing that came has edges, and one that went had some. In cells with L < 2 both are 0.
+ *    neither more light nor a larger gain explains it. E is their number in the cell. Y is a sum over
+ *    the edges that changed with one changed block: + 1 where |xb - xa| > |Bb - Ba|, - 1 where |xb - xa| < |Bb - Ba|:
+ *    a thing that came has edges at its border, a thing that went had some there. In cells with L < 2 both are 0.
  * 3. Tiles. The cells are divided into TILES of S x S from the first one on, S = max (2, (H + 3) / 7). The WINDOW of a
  *    tile is it and its up to eight neighbours. N = W H. In the frame:
  *      P = number of cells with L >= 2,   R = number of cells with D >= 2.
@@ -36,8 +36,8 @@
  *    LOOSE if not anew, 20 P > N and 2 R < P: the picture shakes, or something small disturbs it everywhere.
  *    A tile is SMOOTH if in its window the sum of L is at least 32 and more than 3 times the sum of E. Z = number of
  *    cells with L >= 2 in smooth tiles. Tiles are LIT if they are smooth and Z (lit > 0 ? 128 : 8) >= N, not anew.
- *    The DRIFT of a tile is the sum of [not changed] clamp (d, 24) over the blocks of its window / max (1, the number
- *    of those).
+ *    The DRIFT of a tile is (sum of clamp (d, 24)) / max (1, n), over the n blocks of its window that are not
+ *    changed.
  *    Afterwards lit = 45 if 8 Z >= N, then lit = max (0, lit - 1); unchanged if anew. G = min (256, G + 8) if 50 times
  *    the sum of U (before it counts as 0) is more than 16 N, else G = max (0, G - 1).
  * 4. Cells. A cell COUNTS if L >= 2 and its tile is not lit; if loose, if D >= 2, lit or not.
@@ -47,11 +47,11 @@
  *    k = the bits of its blocks that are changed (if loose, distinct); its blocks are bits 0 .. 15, row by row.
  *    It is SURE if it counts and k & c1 & c2 has at least 3 bits. Then c2 = c1, c1 = k if it counts, else 0.
  *    It MOVES if it counts, or if loose and L >= 2 and its tile is not lit and it is no ghost.
- * 5. Update; not if loose or anew. The blocks of a cell that is a ghost, and those of a cell with L >= 2 in a lit tile,
- *    TAKE: B = x. The changed blocks of a cell that counts HOLD: B = B + clamp (d, 1) + its tile's drift,
- *    but stays in 0 .. 4095. All others FOLLOW: B = B + clamp (d, 24). Then V = V + (V >> 4) + 2 if 7 t > 4 V, else
- *    V - (V >> 6) - 1; at least 16, at most 1280. If loose, all blocks hold, B and V stay. If anew, all take, V stays.
- *    X = x in any case.
+ * 5. Update; not if loose or anew. The blocks of a ghost, and of a cell with L >= 2 in a lit tile, TAKE: B = x.
+ *    The changed blocks of a cell that counts HOLD: B = B + clamp (d, 1) + its tile's drift, but stays in 0 .. 4095.
+ *    All others FOLLOW: B = B + clamp (d, 24). Then V = V + (V >> 4) + 2 if 7 t > 4 V, else V - (V >> 6) - 1;
+ *    at least 16, at most 1280. X = x.
+ *    If loose, all blocks hold, B and V stay, X = x. If anew, all take, V stays, X = x.
  *
  * MOTION. Groups are cells that touch, in one of eight directions. A group of cells that move is dropped if 16 times
  * the sum of its L is less than motion-min-area. A group of cells that count and were not dropped is CONFIRMED if it
@@ -66,10 +66,10 @@
  * OUTPUT. result: the frame as stored. The others need a background p of each filtered component, which begins with the
  * first frame whose output is not result, p = z with z its sample, clamped as in median.h. A sample belongs to the
  * block of its pixel (of the first one, where chroma is subsampled). Later, with u = 1 << (bits - 8): p = z where its
- * block takes, p = p + clamp (z - p, u) where it follows, and where it holds in every 16th frame (those whose number is
- * a multiple of 16). A block is MASKED if it is changed and its cell moves, or if one of the up to eight blocks around
- * it is such a block. A pixel MOVES if its block is masked and |z - p| > u (3 T >> 4) for its luma sample, or for its
- * red, green or blue one. With M = 2^bits - 1:
+ * block takes, p = p + clamp (z - p, u) where it follows, and where it holds in frames whose number is a multiple of
+ * 16. A block is MASKED if it is changed and its cell moves, or if one of the up to eight blocks around it is such a
+ * block. A pixel MOVES if its block is masked and |z - p| > u (3 T >> 4) for its luma sample, or for its red, green or
+ * blue one. With M = 2^bits - 1:
  *   background: p.   still: p where the block is masked, z elsewhere.   difference: |z - p| for luma, red, green, blue.
  *   mask: M for luma, red, green and blue of a pixel that moves, else 0.
  * Chroma of difference and mask is 2^(bits - 1), gray. Components that are not filtered are copied as stored.
@@ -78,9 +78,9 @@
  * a strong edge if |xb - xa| > Te; the background has one there if |Bb - Ba| > Te; they are the same if both are strong
  * and xb - xa and Bb - Ba have one sign. A block is equal if x = X, dark if x < 384, bright if x >= 3760. Only blocks
  * with pixels of the frame count; blocks is their number, mean the sum of x / blocks, lit whether 8 Z >= N in a frame
- * that is not anew. B, V and G are those before the update. In frame 0 all are 0.
+ * that is not anew. B, V and G are as before the update. In frame 0 all are 0.
  *
- * Interlaced frames are taken as a whole: samples are compared with those at the same place. A stream of interlaced and
+ * Interlaced frames are taken as a whole: a sample is compared with the one at its place. A stream of interlaced and
  * progressive frames has a state for each of the two.
  *
  * State: it begins anew with new caps, a flush, another apply-to, and where the CPU takes over. A discontinuity changes
@@ -181,8 +181,8 @@ void cf_running_free (CfPlan *plan);
 void cf_running_regions (CfPlan *plan, const uint16_t *cell, const CfScene *scene, CfRegions *regions);
 /* Returns the views of an image for the running method: whole frames. */
 int cf_running_views (const CfPlan *plan, const CfImage *image, CfView views[CF_MAX_VIEWS]);
-/* Returns whether the rows of all planes have only samples, so that they can be copied as bytes: not those of YUY2 and
- * UYVY with odd widths. */
+/* Returns whether the rows of all planes have only samples, so that they can be copied as bytes. Rows of YUY2 and UYVY
+ * with odd widths have more. */
 bool cf_running_rows_are_full (const CfPlan *plan);
 /* Sets the place of the background of each filtered view, in bytes, and the bytes from row to row, which are a multiple
  * of 64. Returns the bytes of all. */

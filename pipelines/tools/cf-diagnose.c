@@ -56,8 +56,10 @@ find_nvcc (void)
 }
 
 static void
-print_toolkit_help (void)
+print_toolkit_help (int driver)
 {
+  const int newest = diagnose_newest_toolkit (driver), toolkit = newest ? newest : 13000;
+  const int major = toolkit / 1000, minor = toolkit % 1000 / 10;
   g_autofree char *id = g_get_os_info (G_OS_INFO_KEY_ID), *version = g_get_os_info (G_OS_INFO_KEY_VERSION_ID);
   g_autofree char *repo = NULL;
 #if defined(__aarch64__)
@@ -76,9 +78,15 @@ print_toolkit_help (void)
   printf ("  wget https://developer.download.nvidia.com/compute/cuda/repos/%s%s/%s/cuda-keyring_1.1-1_all.deb\n",
       repo ? "ubuntu" : "debian", repo ? repo : "12", arch);
   printf ("  sudo dpkg -i cuda-keyring_1.1-1_all.deb && sudo apt-get update\n"
-          "  sudo apt-get install cuda-nvcc-13-0 cuda-cudart-dev-13-0 libgstreamer-plugins-bad1.0-dev\n"
+          "  sudo apt-get install cuda-nvcc-%d-%d cuda-cudart-dev-%d-%d libgstreamer-plugins-bad1.0-dev\n"
           "then remove the build directory and build again. The distributions' own nvidia-cuda-toolkit is too old\n"
-          "(Debian 12: 11.8, Ubuntu 24.04: 12.0).\n");
+          "(Debian 12: 11.8, Ubuntu 24.04: 12.0).\n",
+      major, minor, major, minor);
+  if (newest)
+    printf ("The driver here, for CUDA %d.%d, runs what %d.%d makes.\n", driver / 1000, driver % 1000 / 10, major,
+        minor);
+  else
+    printf ("%d.%d needs driver 580.65 or newer.\n", major, minor);
 }
 
 /* Prints the text in lines of COLUMNS. */
@@ -198,7 +206,7 @@ print_verdict (const DiagnoseFacts *facts)
     print_wrapped (*text);
   }
   if (!facts->toolkit && !nvcc)
-    print_toolkit_help ();
+    print_toolkit_help (facts->driver);
 }
 
 int

@@ -111,6 +111,13 @@ advise_init (const DiagnoseFacts *f, GPtrArray *list)
         f->init);
 }
 
+/* A driver for CUDA 12.0 runs machine code of every toolkit 12, of which 12.9 is the last. */
+int
+diagnose_newest_toolkit (int driver)
+{
+  return driver >= 13000 ? 13000 : driver >= 12000 ? 12090 : 0;
+}
+
 static void
 advise_versions (const DiagnoseFacts *f, GPtrArray *list)
 {
@@ -123,14 +130,18 @@ advise_versions (const DiagnoseFacts *f, GPtrArray *list)
         "The forward compatibility package (cuda-compat) is in use: CUDA %d.%d on an older kernel driver. It is "
         "for data centre GPUs only; GStreamer's decoders use the older driver.",
         driver, f->driver % 1000 / 10);
-  if (driver < toolkit)
+  if (driver < toolkit) {
+    int runs = diagnose_newest_toolkit (f->driver);
+    g_autofree char *build = runs ? g_strdup_printf ("or build with toolkit %d.%d, the newest that this driver runs; ",
+                                        runs / 1000, runs % 1000 / 10)
+                                  : g_strdup ("");
+
     add (list,
         "The driver is older than the toolkit: it is for CUDA %d.%d, this build needs %d.0. Install driver %s or "
-        "newer; or build with toolkit 12.1 or newer of CUDA %d; or, on data centre GPUs, install "
-        "cuda-compat-%d-%d.",
-        driver, f->driver % 1000 / 10, toolkit, toolkit >= 13 ? "580.65" : "525.60", driver, toolkit,
+        "newer; %sor, on data centre GPUs, install cuda-compat-%d-%d.",
+        driver, f->driver % 1000 / 10, toolkit, toolkit >= 13 ? "580.65" : "525.60", build, toolkit,
         f->toolkit % 1000 / 10);
-  else if (f->driver < f->toolkit)
+  } else if (f->driver < f->toolkit)
     add (list,
         "The driver (CUDA %d.%d) is older than the toolkit (%d.%d). That works where the build has machine code for "
         "this GPU: configure with `-Dcuda-archs=%d`.",

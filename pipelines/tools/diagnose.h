@@ -52,4 +52,8 @@ void diagnose_clear (DiagnoseFacts *facts);
  * with g_strfreev(). */
 char **diagnose_advise (const DiagnoseFacts *facts);
 
+/* Returns the newest CUDA toolkit that `driver` (see above) is known to run, 12090 for 12.9; 0: none that the project
+ * builds with. */
+int diagnose_newest_toolkit (int driver);
+
 #endif

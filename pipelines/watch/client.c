@@ -342,8 +342,8 @@ remove_stale (const char *path, const struct sockaddr_un *address, GString *wron
   return wrong->len == 0;
 }
 
-/* A name without a folder lies in that of the systemd unit, or in one of our own in the user's folder for such files,
- * which in a container is often everybody's. */
+/* A name without a folder lies in the folder of the systemd unit. Without a unit it lies in a folder of our own, in the
+ * user's folder for such files: in a container that one is often everybody's. */
 static char *
 full_path (const char *path)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * client.h: connections that commands come from: standard input, and those of the socket. Lines in, lines out; nothing
+ * client.h: where commands come from: standard input, and the connections of the socket. Lines in, lines out; nothing
  * here waits for the other side. Main thread. */
 #ifndef PIPELINES_WATCH_CLIENT_H
 #define PIPELINES_WATCH_CLIENT_H

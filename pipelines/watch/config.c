@@ -300,8 +300,8 @@ check_tls (Reader *reader, JsonObject *object, const char *where, CameraSettings
   return ok;
 }
 
-/* Returns the texts of an array, each of which has these characters alone (NULL: any), NULL-terminated; NULL: it is
- * something else. Free them. */
+/* Returns the texts of an array, NULL-terminated; NULL: it is something else. Each text has these characters alone
+ * (NULL: any). Free them. */
 static char **
 read_texts (JsonNode *node, const char *characters)
 {

@@ -45,7 +45,7 @@ typedef struct {
   } arguments[MAX_ARGUMENTS];
   gboolean changes;                                       /* something: an event tells it */
   JsonObject *(*run) (const Call *call);                  /* returns the answer, or NULL: it comes later */
-  void (*add_files) (const Call *call, GPtrArray *paths); /* those that it makes the main thread read; NULL: none */
+  void (*add_files) (const Call *call, GPtrArray *paths); /* files that the main thread will read; NULL: none */
 } Command;
 
 static JsonObject *
@@ -278,7 +278,7 @@ command_quit (const Call *call)
 typedef struct {
   ControlAnswer done;
   gpointer from;
-  char *text;
+  char *text, **cameras;
   JsonObject *answer;
 } Search;
 
@@ -289,6 +289,7 @@ on_found (gpointer data)
 
   search->done (search->from, search->answer);
   g_free (search->text);
+  g_strfreev (search->cameras);
   return G_SOURCE_REMOVE;
 }
 
@@ -297,9 +298,11 @@ search_in_thread (gpointer data, gpointer unused)
 {
   Search *search = data;
   g_autoptr (GString) wrong = g_string_new (NULL);
-  JsonObject *found = search_index (index_path (), search->text, wrong);
+  gboolean no_camera = FALSE;
+  JsonObject *found = search_index (index_path (), search->text, (const char *const *) search->cameras, &no_camera,
+      wrong);
 
-  search->answer = answer_of (wrong);
+  search->answer = no_camera ? coded (404, answer_of (wrong)) : answer_of (wrong);
   if (found)
     object_add_members (search->answer, found);
   (void) unused;
@@ -310,15 +313,23 @@ static JsonObject *
 command_search (const Call *call)
 {
   static GThreadPool *pool; /* for the life of the process */
+  const GPtrArray *cameras = call->watch->cameras;
+  g_autoptr (GStrvBuilder) names = g_strv_builder_new ();
 
   if (!index_path ())
-    return coded (409, error_of ("there is no index, as the file says (\"index\": false)"));
+    return coded (409,
+        error_of (call->watch->config->trial ? "nothing is recorded, so there is no index (--try)"
+                                             : "there is no index, as the file says (\"index\": false)"));
   if (!pool)
     pool = g_thread_pool_new (search_in_thread, NULL, SEARCHING, FALSE, NULL);
   if (g_thread_pool_unprocessed (pool) >= MOST_SEARCHES)
     return coded (503, error_of ("%d searches wait already", MOST_SEARCHES));
+  for (guint i = 0; i < cameras->len; i++)
+    g_strv_builder_add (names, ((const Camera *) cameras->pdata[i])->settings->name);
   g_thread_pool_push (pool,
-      g_memdup2 (&(Search) { call->answer, call->from, g_strdup (call->word[0]), NULL }, sizeof (Search)), NULL);
+      g_memdup2 (&(Search) { call->answer, call->from, g_strdup (call->word[0]), g_strv_builder_end (names), NULL },
+          sizeof (Search)),
+      NULL);
   return NULL;
 }
 

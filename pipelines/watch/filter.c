@@ -86,7 +86,7 @@ is_loose (GstElement *element, GstPadDirection direction)
   return any && !linked;
 }
 
-/* Finds parts of the line that no frame reaches: GStreamer takes "a b" for two pipelines, of which it would use one. */
+/* Finds parts of the line that no frame reaches: GStreamer takes "a b" for two pipelines, and would use one. */
 static gboolean
 check_links (GstElement *bin, const char *option, const char *line, GString *wrong)
 {

@@ -24,7 +24,7 @@ typedef void (*FilterNext) (gint64 wall, gpointer data);
  * call; some before it may have it, too. `next` is called later, once, in the order of the calls. Where 32 wait for a
  * frame of this filter, the first of them waits no longer. Main thread. */
 void filter_next (GstElement *filter, FilterNext next, gpointer data);
-/* The filter is being stopped: tells those that wait now. */
+/* The filter is being stopped: tells everybody who waits now. */
 void filter_stop (GstElement *filter);
 
 #endif

@@ -9,6 +9,7 @@
 #include <glob.h>
 #include <locale.h>
 #include <stdio.h>
+#include <unistd.h>
 
 static const char summary[] =
     "Searches what cf-watch has recorded: prints when something moved in a part of the picture, a line for each time: "
@@ -43,7 +44,7 @@ search (const char *index, const char *what, gboolean json)
 
   while (next && flush_output ()) {
     g_autoptr (GString) wrong = g_string_new (NULL);
-    g_autoptr (JsonObject) answer = search_index (index, next, wrong);
+    g_autoptr (JsonObject) answer = search_index (index, next, NULL, NULL, wrong);
     JsonArray *found = answer ? json_object_get_array_member (answer, "found") : NULL;
 
     if (!found) {
@@ -88,9 +89,10 @@ main (int argc, char **argv)
   full = config ? g_canonicalize_filename (config, NULL) : NULL;
   pattern = full ? state_file_of (full, "index", "db") : state_file ("index-*.db");
   if (glob (pattern, 0, NULL, &indexes) || indexes.gl_pathc != 1)
-    complain (indexes.gl_pathc ? "%s: there are several; name the file with the cameras by --config"
+    complain (full && access (full, F_OK) ? "%s: there is no such file"
+            : indexes.gl_pathc            ? "%s: there are several; name the file with the cameras by --config"
                                : "there is no %s: nothing that moves was recorded, or in another folder (--state)",
-        pattern);
+        full && access (full, F_OK) ? full : pattern);
   else
     status = search (indexes.gl_pathv[0], argv[1], json);
   globfree (&indexes);

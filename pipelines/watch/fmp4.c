@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * fmp4.c: H.264 as fragmented MP4. The names are those of the standard's boxes. Nearly all that is in them are numbers
- * of 32 bits; two of 16 bits are written as one. */
+ * fmp4.c: H.264 as fragmented MP4. The names are the standard's names of boxes. In them are mostly numbers of 32 bits;
+ * two of 16 bits are written as one. */
 #include "fmp4.h"
 
 #define TIMESCALE 90000 /* units a second */

@@ -13,8 +13,7 @@
  * than a camera's gaps, since browsers skip to a key frame behind a frame that comes later than twice the duration. */
 #define FMP4_DURATION GST_SECOND
 
-/* Returns what browsers call the codec, "avc1.64001F", or NULL: the caps are not those of H.264 in the form "avc". Free
- * it. */
+/* Returns what browsers call the codec, "avc1.64001F", or NULL: the caps are not H.264 in the form "avc". Free it. */
 char *fmp4_codec (const GstCaps *caps);
 /* Appends what a stream begins with: the same caps as for fmp4_codec (). */
 void fmp4_begin (GstByteWriter *out, const GstCaps *caps);

@@ -11,8 +11,8 @@
  * plugin has no kernels for them. Call it before threads start. */
 guint gpu_init (GString *note);
 guint gpu_count (void);
-/* Returns the GPU for a camera: `wanted`, or for -1 the one with the fewest cameras among those that the plugin has
- * kernels for; -1 where there is none. Main thread; gpu_release () gives it back. */
+/* Returns the GPU for a camera: `wanted`, or for -1 the one with the fewest cameras. The plugin has to have kernels
+ * for it; -1: there is no such GPU. Main thread; gpu_release () gives it back. */
 int gpu_take (int wanted);
 void gpu_release (int gpu);
 /* Sets the GPU of the line's elements whose cuda-device-id is -1, and makes the pipeline's bus answer their questions

@@ -27,7 +27,7 @@ void hashes_free (Hashes *hashes);
 void hashes_add (Hashes *hashes, GstPad *output, GstPad *input, GstBuffer *frame);
 /* Marks the packet that the frame of this running time has become. Copies of it have the mark, too. Any thread. */
 void hashes_mark (Hashes *hashes, GstClockTime running, GstBuffer *packet);
-/* Writes the packet's line; `wall`: its time, µs since 1970; `caps`: those that were written last, NULL: none. The
+/* Writes the packet's line; `wall`: its time, µs since 1970; `caps`: the last ones written, NULL: none. The
  * file is opened (NULL: it is not yet) for the first packet with a mark. */
 void hashes_write (FILE **file, const char *path, char **caps, GstBuffer *packet, gint64 wall);
 

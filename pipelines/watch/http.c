@@ -166,8 +166,8 @@ is_name (const char *host, const char *name)
 }
 
 /* Returns whether the request calls this machine by a name that only this machine has: the address that it was sent to,
- * those of loopback, or one of the file. Another name that somebody has led here (DNS rebinding) would give their page
- * the cookie. */
+ * an address of loopback, or a name of the file. Somebody may lead another name here (DNS rebinding): their page would
+ * get the cookie. */
 static gboolean
 is_own_name (const Http *http, const Client *client, const char *host)
 {
@@ -381,7 +381,7 @@ address_text (GSocketAddress *address)
   return g_strdup (g_str_has_prefix (text, mapped) && strchr (text, '.') ? text + strlen (mapped) : text);
 }
 
-/* A machine with IPv6 may have any address of the 64 bits behind those of its network. */
+/* With IPv6 the first 64 bits are the network's; a machine may have any address behind them. */
 static char *
 place_of (const char *text)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * hub.h: a camera's encoded frames, and who takes them. It holds the last frames, of which the recorder needs seconds
- * and each other taker the newest group of pictures, so that its first picture is whole at once. It outlives the
+ * hub.h: a camera's encoded frames, and who takes them. It holds the last frames: seconds for the recorder, and
+ * for each other taker the newest group of pictures, so that its first picture is whole at once. It outlives the
  * camera's pipelines. Only what has left the filter comes here; of a camera without a filter, its own packets. */
 #ifndef PIPELINES_WATCH_HUB_H
 #define PIPELINES_WATCH_HUB_H
@@ -46,8 +46,8 @@ typedef struct {
 
 /* What a taker does. All is called from the camera's thread, with the lock held, and may not wait. */
 typedef struct {
-  /* Takes a frame, a copy that is its own. Time stamps begin with 0; those of frames that are there already follow each
-   * other closely, so that a viewer is not behind. The caps never change; sound has its own. */
+  /* Takes a frame, a copy that is its own. Time stamps begin with 0. Older frames get stamps close to each other, so
+   * that a viewer is not behind. The caps never change; sound has its own. */
   void (*take) (GstBuffer *buffer, GstCaps *caps, gpointer data);
   /* Returns how many bytes it has taken and not dealt with, as hub_level () does. If they are too many, it gets no
    * frame before the next key frame. */
@@ -70,8 +70,8 @@ void hub_remove_taker (Hub *hub, gpointer data);
 void hub_hide_past (Hub *hub);
 /* Returns how many bytes wait in an appsrc, with HUB_OVERHEAD for each packet. Any thread. */
 gsize hub_level (gpointer source);
-/* Returns the caps of the stream, NULL: there is none. `sound`: those of its sound, NULL: none has come lately. Any
- * thread. */
+/* Returns the caps of the stream, NULL: there is none. `sound`: the caps of its sound, NULL: none has come lately.
+ * Any thread. */
 GstCaps *hub_get_caps (Hub *hub, GstCaps **sound);
 /* Sets how many takers there are, and how many frames they had no time for in all. */
 void hub_count (Hub *hub, guint *takers, guint64 *dropped);
@@ -85,8 +85,7 @@ void hub_clear (Hub *hub);
 /* Gives a frame to the takers and keeps it. Returns FALSE if it is not kept, since there are no packets and this is no
  * key frame. */
 gboolean hub_add (Hub *hub, GstBuffer *buffer, gint64 wall);
-/* Drops the oldest packets, up to a key frame: those that are not needed for the last `keep` ns, and those above
- * 64 MiB. */
+/* Drops the oldest packets, up to a key frame: what is older than the last `keep` ns, and what is above 64 MiB. */
 void hub_trim (Hub *hub, gint64 keep);
 
 #endif

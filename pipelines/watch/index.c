@@ -15,19 +15,20 @@
 #include "state.h"
 #include "threads.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <glib/gstdio.h>
 #include <gst/video/video.h>
 #include <sqlite3.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #define HELD (5 * G_USEC_PER_SEC)        /* a piece is reported so much later than its frames */
 #define UNRECORDED (30 * G_USEC_PER_SEC) /* what is in no piece by then never will be */
 #define MOST 4096                        /* items that wait: a minute of a building, 2 MB */
 #define MOST_PIECES (4 * MOST)           /* if pieces are among them */
-#define LONGEST_PIECE "90000000000"      /* µs: 25 hours */
 #define AT_ONCE 4000                     /* rows that a transaction deletes, twice as many at most */
 #define STOPS_WITHIN G_USEC_PER_SEC
 
@@ -50,7 +51,8 @@ typedef struct {
 
 static const char CELLS[] = "cells";
 
-static char *path; /* of the file; NULL: there is no index */
+static char *path;   /* of the file; NULL: there is no index */
+static Watch *watch; /* main thread */
 static struct {
   GMutex lock;
   GCond changed;
@@ -145,9 +147,11 @@ index_event (const char *line, const char *camera, const char *type)
 {
   static const char *const types[] = { "element", "motion", "piece-begun", "piece-finished", "piece-deleted",
     "recording-failed", "lost", "ended", "failed", "removed", "started", "back", NULL };
+  const gboolean may_be_many = !strcmp (type, "element") || !strcmp (type, "motion");
+  const Camera *from = path && may_be_many ? watch_find (watch, camera) : NULL;
   Item *item;
 
-  if (!path || !g_strv_contains (types, type))
+  if (!path || !g_strv_contains (types, type) || (may_be_many && !(from && from->settings->record.folder)))
     return;
   item = item_new (g_intern_string (type), camera, g_get_real_time ());
   item->line = g_strdup (line);
@@ -185,9 +189,10 @@ static const char tables[] =
 /* Run once: ends what an earlier process has left, and finds pieces that were deleted meanwhile. Where all of a
  * camera's are missing, it is their disk that is away. */
 static const char left[] =
-    "UPDATE event SET \"end\" = begin WHERE \"end\" IS NULL;"
     "UPDATE piece SET \"end\" = coalesce ((SELECT max (second) + 1 FROM second WHERE piece = id) "
     "* 1000000, start) WHERE \"end\" IS NULL;"
+    "UPDATE event SET \"end\" = max (begin, ifnull ((SELECT \"end\" FROM piece WHERE id = piece), 0)) "
+    "WHERE \"end\" IS NULL;"
     "UPDATE piece SET camera = '' WHERE NOT is_there (file) AND "
     "camera IN (SELECT camera FROM piece WHERE is_there (file))";
 
@@ -195,12 +200,13 @@ static const char left[] =
 static struct {
   GQueue held;     /* of Item, in the order in which they came */
   sqlite3 *db;     /* NULL: it is not open */
+  int lock;        /* the open file: as long as this process writes it, no other one does; -1: not open */
   int status;      /* SQLite's; after a failure nothing more is done */
   gboolean gone;   /* pieces may have rows that are to be deleted */
   gboolean looked; /* `left` is done */
   gboolean reported;
   guint64 dropped; /* as reported */
-} writer;
+} writer = { .lock = -1 };
 
 /* Returns the time that an event names, µs since 1970. */
 static gint64
@@ -273,6 +279,26 @@ is_there (sqlite3_context *context, int n, sqlite3_value **value)
   sqlite3_result_int (context, access ((const char *) sqlite3_value_text (value[0]), F_OK) == 0);
 }
 
+static void
+close_file (void)
+{
+  sqlite3_close (g_steal_pointer (&writer.db));
+  if (writer.lock >= 0)
+    close (writer.lock);
+  writer.lock = -1;
+}
+
+/* Says once that the file cannot be written. */
+static void
+report (const char *reason)
+{
+  g_autofree char *why = g_strdup_printf ("%s: %s", path, reason);
+
+  if (!writer.reported)
+    in_main (post, object_of ("type", word_node ("index-failed"), "reason", text_node (why), NULL));
+  writer.reported = TRUE;
+}
+
 /* Closes the file after a failure. If it is broken, it is moved aside, and another one begins. */
 static void
 give_up (const char *reason)
@@ -280,7 +306,7 @@ give_up (const char *reason)
   const int status = writer.status & 0xff;
   g_autofree char *why = g_strdup (reason ? reason : sqlite3_errmsg (writer.db)), *aside = NULL;
 
-  sqlite3_close (g_steal_pointer (&writer.db));
+  close_file ();
   if (reason || status == SQLITE_CORRUPT || status == SQLITE_NOTADB || status == SQLITE_ERROR) {
     aside = g_strconcat (path, ".broken", NULL);
     if (g_rename (path, aside))
@@ -293,9 +319,8 @@ give_up (const char *reason)
     in_main (post,
         object_of ("type", word_node ("index-broken"), "reason", text_node (why), "file",
             aside ? text_node (aside) : NULL, NULL));
-  } else if (!writer.reported) {
-    in_main (post, object_of ("type", word_node ("index-failed"), "reason", text_node (why), NULL));
-    writer.reported = TRUE;
+  } else {
+    report (why);
   }
 }
 
@@ -310,12 +335,19 @@ run (const char *text)
 static void
 open_file (void)
 {
-  int file;
+  const int wrong = state_make_folder (path);
   gint64 form;
 
-  state_make_folder (path);
-  if ((file = open (path, O_RDWR | O_CREAT | O_CLOEXEC, 0600)) >= 0) /* SQLite would let others read it */
-    close (file);
+  writer.lock = open (path, O_RDWR | O_CREAT | O_CLOEXEC, 0600); /* SQLite would let others read it */
+  if (writer.lock < 0) {
+    report (g_strerror (wrong ? wrong : errno));
+    return;
+  }
+  if (flock (writer.lock, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {
+    report ("another cf-watch with the same file of cameras writes it");
+    close_file ();
+    return;
+  }
   writer.status = sqlite3_open_v2 (path, &writer.db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
   sqlite3_busy_timeout (writer.db, 500);
   sqlite3_create_function (writer.db, "merged", 2, SQLITE_UTF8, NULL, merged, NULL, NULL);
@@ -411,10 +443,10 @@ static gboolean
 write_moving (const Item *item)
 {
   const gint64 second = item->time / G_USEC_PER_SEC;
-  const gint64 piece = execute ("SELECT id FROM piece WHERE camera = ?1 AND start BETWEEN ?2 - " LONGEST_PIECE
-                                " AND ?2 + 50000 AND (\"end\" IS NULL OR "
-                                "\"end\" > ?2) AND abs (clock - ?3) < 4000000 ORDER BY start DESC LIMIT 1",
-      "tii", item->camera, item->time, item->clock);
+  const gint64 piece = execute (
+      "SELECT id FROM piece WHERE camera = ?1 AND start BETWEEN ?2 - ?4 AND ?2 + 50000 AND (\"end\" IS NULL OR "
+      "\"end\" > ?2) AND abs (clock - ?3) < 4000000 ORDER BY start DESC LIMIT 1",
+      "tiii", item->camera, item->time, item->clock, LONGEST_PIECE);
 
   if (!piece)
     return FALSE;
@@ -427,9 +459,26 @@ write_moving (const Item *item)
   return TRUE;
 }
 
+/* Ends events by the clock that their piece began with: the clock may have been set since. */
 #define END_EVENTS \
-  "UPDATE event SET \"end\" = max (begin, ?1) WHERE \"end\" IS NULL AND " \
-  "(SELECT camera FROM piece WHERE id = piece) = ?2"
+  "UPDATE event SET \"end\" = max (begin, ?1 - ?2 + ifnull ((SELECT clock FROM piece WHERE id = piece), ?2)) " \
+  "WHERE \"end\" IS NULL"
+#define OF_CAMERA " AND (SELECT camera FROM piece WHERE id = piece) = ?3"
+
+/* Begins a piece, or begins it again where it was taken for ended. Rows of another piece of this name are deleted. */
+static void
+begin_piece (const Item *item)
+{
+  const gint64 start = time_of (item->event, "start");
+
+  execute (
+      "UPDATE piece SET camera = '', file = file || ' ' || id WHERE file = ?1 AND (start <> ?2 OR clock IS NOT ?3)",
+      "tii", item->file, start, item->clock);
+  writer.gone |= sqlite3_changes (writer.db) > 0;
+  execute ("INSERT INTO piece VALUES (NULL, ?1, ?2, ?3, NULL, ?4) ON CONFLICT DO UPDATE SET \"end\" = NULL WHERE "
+           "\"end\" IS NOT NULL",
+      "ttii", item->camera, item->file, start, item->clock);
+}
 
 /* Ends the piece with this file (NULL: any) of the camera. */
 static void
@@ -453,9 +502,7 @@ write_item (const Item *item, gboolean all)
   const gint64 age = g_get_monotonic_time () - (item->time - item->clock);
 
   if (!strcmp (item->type, "piece-begun")) {
-    execute ("INSERT INTO piece VALUES (NULL, ?1, ?2, ?3, NULL, ?4) ON CONFLICT DO UPDATE SET \"end\" = NULL WHERE "
-             "\"end\" IS NOT NULL",
-        "ttii", item->camera, item->file, time_of (item->event, "start"), item->clock);
+    begin_piece (item);
     return FALSE;
   } else if (!strcmp (item->type, "piece-finished"))
     end_piece (item,
@@ -470,11 +517,11 @@ write_item (const Item *item, gboolean all)
   else if (item->type == CELLS || item->begins)
     return write_moving (item) || all || age > UNRECORDED;
   else if (item->kind) {
-    execute (END_EVENTS " AND kind = ?3 AND zone = ?4 AND region = ?5", "ittti", item->time, item->camera, item->kind,
-        item->zone, item->region);
+    execute (END_EVENTS OF_CAMERA " AND kind = ?4 AND zone = ?5 AND region = ?6", "iittti", item->time, item->clock,
+        item->camera, item->kind, item->zone, item->region);
     return sqlite3_changes (writer.db) || all || age > UNRECORDED;
   } else if (strcmp (item->type, "element") && strcmp (item->type, "motion"))
-    execute (END_EVENTS, "it", item->time, item->camera);
+    execute (END_EVENTS OF_CAMERA, "iit", item->time, item->clock, item->camera);
   return TRUE;
 }
 
@@ -524,7 +571,7 @@ write_all (gboolean all)
   while (writer.gone && !writer.status && sqlite3_total_changes (writer.db) - before < AT_ONCE)
     prune ();
   if (all)
-    execute ("UPDATE event SET \"end\" = max (begin, ?1) WHERE \"end\" IS NULL", "i", g_get_real_time ());
+    execute (END_EVENTS, "ii", g_get_real_time (), g_get_real_time () - g_get_monotonic_time ());
   run ("COMMIT");
   if (writer.status) {
     give_up (NULL);
@@ -570,7 +617,7 @@ write_in_thread (gpointer unused)
     if (writer.held.head || writer.gone || (ending && writer.db))
       write_all (ending);
   }
-  sqlite3_close (g_steal_pointer (&writer.db));
+  close_file ();
   g_mutex_lock (&queue.lock);
   queue.ended = TRUE;
   g_cond_broadcast (&queue.changed);
@@ -579,8 +626,9 @@ write_in_thread (gpointer unused)
 }
 
 void
-index_start (const char *config)
+index_start (Watch *of, const char *config)
 {
+  watch = of;
   queue.newest = g_hash_table_new (g_str_hash, g_str_equal);
   path = state_file_of (config, "index", "db");
   g_thread_unref (g_thread_new ("index", write_in_thread, NULL));

@@ -7,10 +7,10 @@
 #ifndef PIPELINES_WATCH_INDEX_H
 #define PIPELINES_WATCH_INDEX_H
 
-#include <gst/gst.h>
+#include "watch.h"
 
-/* Begins to write the index of the configuration with this path. Before, all else does nothing. */
-void index_start (const char *config);
+/* Begins to write the index of these cameras, of the configuration with this path. Before, all else does nothing. */
+void index_start (Watch *watch, const char *config);
 /* Writes what is left, within a second. */
 void index_stop (void);
 /* Returns the path of the file; NULL: there is no index. */

@@ -89,8 +89,8 @@ is_same (const GArray *one, const GArray *other)
 }
 
 /* Returns whether the value has all areas that the element has, and perhaps more. Where an element fills, one more
- * never shows anything, since all areas together are filled. A mosaic divides each area into blocks, so that those of a
- * small one in a large one would show more. */
+ * never shows anything, since all areas together are filled. A mosaic divides each area into blocks: a small area in a
+ * large one has smaller blocks, which would show more. */
 static gboolean
 is_addition (gpointer element, const GParamSpec *spec, const char *value)
 {

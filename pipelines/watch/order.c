@@ -112,7 +112,7 @@ order_end (Order *order)
     settle (order);
 }
 
-/* Puts the PTS in the place of the first one of those that are shown, and sorts them. */
+/* Puts the PTS in the place of the first one that is shown, and sorts them. */
 static void
 keep (Order *order, GstClockTime pts)
 {

@@ -520,7 +520,7 @@ static const Field place_fields[] = {
   { NULL },
 };
 
-/* Adds structs of this size, filled by the objects of a list, each of which has to have all members but the name. */
+/* Adds structs of this size, filled by the objects of a list. An object has to have all members but the name. */
 static void
 load_list (Reader *reader, JsonObject *object, const char *list, const Field *fields, gsize size, GPtrArray *to)
 {

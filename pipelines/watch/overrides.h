@@ -3,7 +3,7 @@
  *
  * overrides.h: sets and gets properties of a camera's filter. Keeps the values that were set, and the frame sizes that
  * regions in pixels refer to. Each new pipeline gets both again; another filter line, too, if it has the element.
- * `elements`: those of the filter, in the order of the line. Main thread. */
+ * `elements`: the filter's, in the order of the line. Main thread. */
 #ifndef PIPELINES_WATCH_OVERRIDES_H
 #define PIPELINES_WATCH_OVERRIDES_H
 
@@ -43,7 +43,7 @@ void overrides_forget (Overrides *overrides);
 /* Sets all values on the elements of a filter. */
 void overrides_apply (Overrides *overrides, GList *elements);
 /* Does the same for a new pipeline. A value whose element the line has no more waits for one. Reports on that, on
- * values of a file, and on those that an element refuses. */
+ * values of a file, and on values that an element refuses. */
 void overrides_start (Overrides *overrides, GList *elements);
 /* Notes and reports that an element refuses a value: `text` begins with its property. Returns whether any value of the
  * element was set by command. */

@@ -150,7 +150,7 @@ typedef struct {
   Watch *watch;
   SoupServerMessage *message;
   GHashTable *query; /* NULL: none */
-  char **part;       /* those of the path that the route has * for */
+  char **part;       /* of the path: where the route has * */
 } Call;
 
 /* The body of a request. */
@@ -533,8 +533,11 @@ call_command (const Route *route, const Call *call)
     words[n++] = target = g_strconcat (call->part[1], ".", call->part[2], NULL);
   if (value)
     words[n++] = value;
-  if (route->body == QUERY_WHAT && call->query)
-    words[n++] = g_hash_table_lookup (call->query, "what");
+  if (route->body == QUERY_WHAT && !(words[n++] = call->query ? g_hash_table_lookup (call->query, "what") : NULL)) {
+    http_refuse (call->message, SOUP_STATUS_UNPROCESSABLE_ENTITY,
+        "what is to be found is missing: search?what=CAMERA: x,y x,y x,y, FROM, TO (percent-encoded)");
+    return;
+  }
   request = request_new (call->message);
   answer = control_call (call->watch, login_role (http_login (call->message)), request->by, words, on_answer, request);
   if (answer)
@@ -580,6 +583,7 @@ static const struct {
   { "/", "index.html", "text/html; charset=utf-8" },
   { "/page.js", "page.js", "text/javascript; charset=utf-8" },
   { "/draw.js", "draw.js", "text/javascript; charset=utf-8" },
+  { "/search.js", "search.js", "text/javascript; charset=utf-8" },
   { "/live.js", "live.js", "text/javascript; charset=utf-8" },
   { "/user.js", "user.js", "text/javascript; charset=utf-8" },
   { "/page.css", "page.css", "text/css; charset=utf-8" },

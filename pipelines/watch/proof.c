@@ -375,7 +375,7 @@ open_free (gpointer data)
   g_free (open);
 }
 
-/* Removes the changes of an earlier pipeline, but for those of the line, which have led to this one. */
+/* Removes the changes of an earlier pipeline. Changes of the line stay: they have led to this one. */
 static void
 keep_lines (JsonArray *changes)
 {

@@ -18,7 +18,7 @@ member_key (JsonObject *object, const char *member)
   return g_strdup_printf ("%p %s", (void *) object, member);
 }
 
-/* Returns the line that a member stands in; 0: not known. NULL: that of the object's first member. */
+/* Returns the line that a member stands in, for NULL the line of the object's first member; 0: not known. */
 static guint
 line_of (Reader *reader, JsonObject *object, const char *member)
 {
@@ -27,7 +27,7 @@ line_of (Reader *reader, JsonObject *object, const char *member)
   return GPOINTER_TO_UINT (g_hash_table_lookup (reader->lines, key));
 }
 
-/* Notes the line of a member, and a name that comes twice, of which json-glib keeps the last one only. The parser's
+/* Notes the line of a member, and a name that comes twice: json-glib keeps the last one only. The parser's
  * line is where the value ends; for an object we take the line of its first member. */
 static void
 on_member (JsonParser *parser, JsonObject *object, const char *member, gpointer data)

@@ -44,12 +44,12 @@ void reader_init (Reader *reader, const char *path, const char *folder, GString 
 void reader_clear (Reader *reader);
 /* Returns the object that the text is, or NULL after a fault. It lives as long as the reader. */
 JsonObject *reader_parse (Reader *reader, const char *text, gssize length);
-/* Reads the members of an object into the struct; those of the kind FIELD_OTHER are left to the caller. `where`: the
+/* Reads the members of an object into the struct; the kind FIELD_OTHER is left to the caller. `where`: the
  * object's name for messages, "cameras.door". Returns FALSE after a fault. */
 gboolean reader_fill (Reader *reader, JsonObject *object, const char *where, const Field *fields, gpointer to);
 /* Returns the member, an object; NULL if it is missing or, after a fault, if it is something else. */
 JsonObject *reader_object (Reader *reader, JsonObject *object, const char *where, const char *member);
-/* Returns whether the object has two members of this name, of which json-glib kept one. */
+/* Returns whether the object had two members of this name: json-glib keeps only one. */
 gboolean reader_is_twice (Reader *reader, JsonObject *object, const char *member);
 /* Adds a fault: "FILE:LINE: cameras.door.timeout: ..."; `member` NULL: of the object itself. Returns FALSE. */
 gboolean reader_fault (Reader *reader, JsonObject *object, const char *where, const char *member, const char *format,

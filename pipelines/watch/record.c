@@ -33,7 +33,7 @@ struct Recorder {
   guint64 pieces;
   char *by; /* what found the motion */
 
-  Hub *hub; /* its lock is that of what follows; held as well to change `settings` */
+  Hub *hub; /* its lock guards what follows; it is held as well to change `settings` */
   Session *session;
   gboolean wanted, live, waits_for_key; /* live: frames go into the session */
   gboolean broken;                      /* the stream has changed: a new session is needed */
@@ -613,6 +613,7 @@ recorder_status (Recorder *recorder)
   dropped = (gint64) recorder->dropped;
   g_mutex_unlock (&recorder->hub->lock);
   return object_of ("mode", word_node (mode), "on", bool_node (live), "motion",
-      bool_node (recorder->moving || recorder->triggered), "dropped", int_node (dropped), "file",
+      bool_node (recorder->moving || recorder->triggered), "dropped", int_node (dropped), "failed",
+      bool_node (recorder->retry > 0 && recorder->settings->record.folder), "file",
       n > 0 ? text_node (recorder->files->pdata[n - 1]) : NULL, "pieces", int_node ((gint64) recorder->pieces), NULL);
 }

@@ -15,7 +15,7 @@
 #include <gst/app/gstappsink.h>
 #include <string.h>
 
-#define MARGIN (10 * G_USEC_PER_SEC) /* between a change's time and that of the first frame with it */
+#define MARGIN (10 * G_USEC_PER_SEC) /* between a change and the first frame with it */
 #define MAX_TRIED 64                 /* settings for one frame */
 #define HASH_LENGTH 64
 #define CANNOT "it cannot be filtered again, because "

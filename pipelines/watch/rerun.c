@@ -18,7 +18,7 @@ struct Rerun {
   GstBus *bus;
   GstPad *in, *out; /* to its first element, from its last one */
   GQueue frames;    /* that have come out */
-  GstCaps *caps;    /* of those that go in; NULL: none has */
+  GstCaps *caps;    /* of the frames that go in; NULL: none has */
 };
 
 /* ---- values -------------------------------------------------------------- */

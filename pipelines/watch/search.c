@@ -4,8 +4,9 @@
  * search.c: finds when something moved where.
  *
  * A camera's month has some 300,000 seconds in which something moves. Their cells are not looked at one by one: a
- * minute's cells are those of its seconds together, so that a minute without a cell of the polygon has no such second,
- * and a minute with one has. An answer reads all minutes of the time (43,200 in a month), but no second for nothing. */
+ * minute has the cells of all its seconds. Where a minute has no cell of the polygon, none of its seconds has; where it
+ * has one, a second has it. An answer reads all minutes of the time (43,200 in a month), but seconds only where there
+ * is something to be found. */
 #include "search.h"
 
 #include "json.h"
@@ -17,11 +18,11 @@
 #include <unistd.h>
 
 #define NAME "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
-#define LONGEST_PIECE ((gint64) 25 * 3600 * G_USEC_PER_SEC)
 #define MOST_POINTS 256
 #define MOST_FOUND 500     /* in an answer */
 #define MOST_SECONDS 20000 /* that it is made of */
 #define MOST_EVENTS "20"   /* of a result */
+#define AROUND 5           /* seconds: what moves so near to an event is a part of it */
 
 /* ---- cells --------------------------------------------------------------- */
 
@@ -251,8 +252,48 @@ meets (sqlite3_context *context, int n, sqlite3_value **value)
 /* Seconds that follow each other in a piece. */
 typedef struct {
   gint64 piece, start, first, last; /* its number; µs since 1970; seconds since 1970 */
+  gint64 part;                      /* of the piece, see part_of () */
   char *file;
 } Span;
+
+/* An event that the camera has told, or several at a time: seconds since 1970. */
+typedef struct {
+  gint64 first, last;
+} Told;
+
+/* Reads the events of a piece. They are in order, and none has a second of another one. */
+static void
+read_told (sqlite3_stmt *events, gint64 piece, GArray *told)
+{
+  g_array_set_size (told, 0);
+  sqlite3_bind_int64 (events, 1, piece);
+  sqlite3_bind_int64 (events, 2, g_get_real_time ()); /* the end of what has not ended */
+  while (sqlite3_step (events) == SQLITE_ROW) {
+    const Told one = { sqlite3_column_int64 (events, 0), sqlite3_column_int64 (events, 1) };
+    Told *before = told->len > 0 ? &g_array_index (told, Told, told->len - 1) : NULL;
+
+    if (before && one.first <= before->last)
+      before->last = MAX (before->last, one.last);
+    else
+      g_array_append_val (told, one);
+  }
+  sqlite3_reset (events);
+}
+
+/* Returns the part of its piece that a second lies in: 0 before the first event, 1 in it or near it, 2 between it and
+ * the next one, and so on. `at`: how many events lie before the second; it only grows. */
+static gint64
+part_of (const GArray *told, gint64 second, guint *at)
+{
+  for (; *at < told->len; ++*at) {
+    const Told *now = &g_array_index (told, Told, *at);
+    const gint64 next = *at + 1 < told->len ? now[1].first - 1 : G_MAXINT64; /* it is told a moment late */
+
+    if (second <= MAX (now->last, MIN (now->last + AROUND, next - 1)))
+      return 2 * *at + (second >= now->first - AROUND);
+  }
+  return 2 * *at;
+}
 
 /* Returns the events that began in the span. */
 static JsonNode *
@@ -284,7 +325,7 @@ add_found (JsonArray *found, sqlite3_stmt *events, Span *span)
   g_clear_pointer (&span->file, g_free);
 }
 
-/* CROSS JOIN: SQLite takes the tables in this order, which is also that of the results. */
+/* CROSS JOIN: SQLite takes the tables in this order. The results are in the same order. */
 static const char seconds_sql[] =
     "SELECT p.id, p.start, p.file, s.second FROM piece p CROSS JOIN minute m ON m.piece = p.id "
     "CROSS JOIN second s ON s.piece = p.id AND s.second BETWEEN m.minute * 60 AND m.minute * 60 + 59 "
@@ -298,18 +339,30 @@ static const char events_sql[] =
         "\"end\"") " AS ended FROM event "
                    "WHERE piece = ?1 AND begin >= ?2 AND begin < ?3 ORDER BY begin LIMIT " MOST_EVENTS ")";
 
+static const char told_sql[] = "SELECT begin / 1000000, ifnull (\"end\", ?2) / 1000000 FROM event WHERE piece = ?1 AND "
+                               "kind <> 'zone' ORDER BY begin"; /* what is in a zone is in a motion */
+
 /* Reads the rows. Returns SQLite's status. If there is more, `next` gets where the next answer begins. */
 static int
-read_rows (sqlite3_stmt *seconds, sqlite3_stmt *events, JsonArray *found, gint64 next[3])
+read_rows (sqlite3_stmt *seconds, sqlite3_stmt *events, sqlite3_stmt *pieces, JsonArray *found, gint64 next[3])
 {
+  g_autoptr (GArray) told = g_array_new (FALSE, FALSE, sizeof (Told));
   Span span = { 0 };
+  guint at = 0;
   int status;
 
   for (guint n = 0; (status = sqlite3_step (seconds)) == SQLITE_ROW; n++) {
     const gint64 piece = sqlite3_column_int64 (seconds, 0), start = sqlite3_column_int64 (seconds, 1);
     const gint64 second = sqlite3_column_int64 (seconds, 3);
-    const gboolean follows = span.file && piece == span.piece && second <= span.last + 2;
+    gboolean follows = piece == span.piece && second <= span.last + 2;
+    gint64 part;
 
+    if (piece != span.piece) {
+      read_told (pieces, piece, told);
+      at = 0;
+    }
+    part = part_of (told, second, &at);
+    follows &= part == span.part;
     if (!follows)
       add_found (found, events, &span);
     if (n >= MOST_SECONDS || json_array_get_length (found) >= MOST_FOUND) {
@@ -318,7 +371,7 @@ read_rows (sqlite3_stmt *seconds, sqlite3_stmt *events, JsonArray *found, gint64
       break;
     }
     if (!follows)
-      span = (Span) { piece, start, second, second, g_strdup ((const char *) sqlite3_column_text (seconds, 2)) };
+      span = (Span) { piece, start, second, second, part, g_strdup ((const char *) sqlite3_column_text (seconds, 2)) };
     span.last = second;
   }
   add_found (found, events, &span);
@@ -332,24 +385,49 @@ find (sqlite3 *db, const Query *query, JsonArray *found, gint64 next[3], GString
   const gint64 *after = query->after;
   const gint64 values[] = { MAX (query->from - LONGEST_PIECE, after[0]), query->to, from, last, after[0], after[1],
     after[2] };
-  sqlite3_stmt *seconds = NULL, *events = NULL;
+  sqlite3_stmt *seconds = NULL, *events = NULL, *pieces = NULL;
 
-  sqlite3_busy_timeout (db, 1000);
   sqlite3_create_function (db, "meets", 1, SQLITE_UTF8, (gpointer) &query->cells, meets, NULL, NULL);
   sqlite3_prepare_v2 (db, events_sql, -1, &events, NULL);
-  if (events)
+  sqlite3_prepare_v2 (db, told_sql, -1, &pieces, NULL);
+  if (events && pieces)
     sqlite3_prepare_v2 (db, seconds_sql, -1, &seconds, NULL);
   sqlite3_bind_text (seconds, 1, query->camera, -1, SQLITE_STATIC);
   for (guint i = 0; i < G_N_ELEMENTS (values); i++)
     sqlite3_bind_int64 (seconds, (int) i + 2, values[i]);
-  if (!seconds || read_rows (seconds, events, found, next) != SQLITE_DONE)
+  if (!seconds || read_rows (seconds, events, pieces, found, next) != SQLITE_DONE)
     g_string_printf (wrong, "the index cannot be read: %s", sqlite3_errmsg (db));
   sqlite3_finalize (seconds);
   sqlite3_finalize (events);
+  sqlite3_finalize (pieces);
+}
+
+/* Is there such a camera, in the index (or NULL) or among these (or NULL)? If not, says which there are. */
+static gboolean
+check_camera (sqlite3 *db, const char *camera, const char *const *cameras, GString *wrong)
+{
+  g_autoptr (GHashTable) names = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  g_autoptr (GList) sorted = NULL;
+  sqlite3_stmt *recorded = NULL;
+
+  for (; cameras && *cameras; cameras++)
+    g_hash_table_add (names, g_strdup (*cameras));
+  if (db)
+    sqlite3_prepare_v2 (db, "SELECT DISTINCT camera FROM piece WHERE camera <> ''", -1, &recorded, NULL);
+  while (recorded && sqlite3_step (recorded) == SQLITE_ROW)
+    g_hash_table_add (names, g_strdup ((const char *) sqlite3_column_text (recorded, 0)));
+  sqlite3_finalize (recorded);
+  if (g_hash_table_contains (names, camera))
+    return TRUE;
+  g_string_printf (wrong, "there is no camera \"%.64s\"; there are:", camera);
+  sorted = g_list_sort (g_hash_table_get_keys (names), (GCompareFunc) strcmp);
+  for (GList *l = sorted; l; l = l->next)
+    g_string_append_printf (wrong, "%s %s", l == sorted ? "" : ",", (const char *) l->data);
+  return FALSE;
 }
 
 JsonObject *
-search_index (const char *file, const char *text, GString *wrong)
+search_index (const char *file, const char *text, const char *const *cameras, gboolean *unknown, GString *wrong)
 {
   g_autoptr (JsonArray) found = json_array_new ();
   g_autofree char *from = NULL, *to = NULL, *more = NULL;
@@ -358,13 +436,17 @@ search_index (const char *file, const char *text, GString *wrong)
   sqlite3 *db = NULL;
 
   read_query (text, &query, wrong);
-  if (!wrong->len && !access (file, F_OK)) { /* or else nothing has moved yet */
-    if (sqlite3_open_v2 (file, &db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL))
-      g_string_printf (wrong, "%s: %s", file, sqlite3_errmsg (db));
-    else
-      find (db, &query, found, next, wrong);
-    sqlite3_close (db);
-  }
+  if (!wrong->len && !access (file, F_OK) && /* or else nothing has moved yet */
+      sqlite3_open_v2 (file, &db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL))
+    g_string_printf (wrong, "%s: %s", file, sqlite3_errmsg (db));
+  if (db)
+    sqlite3_busy_timeout (db, 1000);
+  if (!wrong->len && db)
+    find (db, &query, found, next, wrong);
+  if (!wrong->len && (db || cameras) && json_array_get_length (found) == 0 &&
+      !check_camera (db, query.camera, cameras, wrong) && unknown)
+    *unknown = TRUE;
+  sqlite3_close (db);
   g_free (query.camera);
   if (wrong->len)
     return NULL;

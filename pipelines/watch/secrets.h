@@ -11,8 +11,8 @@
 /* Reads the file (NULL: only the environment), and has what it says count, if `take`. Returns FALSE with what is wrong;
  * the old ones are kept then. Main thread. */
 gboolean secrets_load (const char *path, gboolean take, GString *wrong);
-/* Returns the users that a file has, each as { "password" or "hash": "...", "role": "..." }, of which the last may be
- * missing; NULL with what is wrong. Free it. */
+/* Returns the users that a file has, each as { "password" or "hash": "...", "role": "..." }, perhaps without a role;
+ * NULL with what is wrong. Free it. */
 JsonObject *secrets_read_users (const char *path, GString *wrong);
 /* Return what belongs to a camera, or to "mqtt"; NULL: nothing. Free it. */
 char *secrets_user (const char *name);

@@ -151,8 +151,8 @@ in_system_memory (GstSample *sample)
   return copy;
 }
 
-/* Returns the frame as RGB, because jpegenc takes the levels of video, 16 to 235, for those of JPEG, 0 to 255. Of a
- * small picture, it has fewer pixels, which are square. Takes the frame; NULL: that is not possible. */
+/* Returns the frame as RGB: jpegenc would take the levels of video, 16 to 235, for levels of JPEG, 0 to 255. A small
+ * picture has fewer pixels, and they are square. Takes the frame; NULL: that is not possible. */
 static GstSample *
 prepare (const Snapshot *snapshot, GstSample *frame, GError **error)
 {
@@ -474,7 +474,7 @@ snapshot_renew (GstElement *filter)
   }
 }
 
-/* Begins to make a picture for those that ask, an array that it takes. */
+/* Begins to make a picture. Takes the array of who asks for it. */
 static void
 show (GstElement *filter, SnapshotKind kind, GArray *askers)
 {

@@ -34,7 +34,7 @@ void snapshot_show (GstElement *filter, SnapshotKind kind, SnapshotPicture done,
 /* What was set hides: whoever still waits for a picture in memory, or for the frame of a file, gets one of a frame that
  * has not entered the filter yet. */
 void snapshot_renew (GstElement *filter);
-/* Tells those that ask for a picture in memory that the filter is being stopped, so that they need not wait. */
+/* Tells everybody who asks for a picture in memory that the filter is being stopped, so that nobody waits. */
 void snapshot_stop (GstElement *filter);
 
 #endif

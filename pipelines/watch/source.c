@@ -382,7 +382,7 @@ find_larger (const guint8 *data, gsize size, guint max, guint *width, guint *hei
   for (; size && (at = memchr (at, 0xff, (gsize) (end - at))) && end - at >= 10; at++) {
     const guint marker = at[1], length = (guint) at[2] << 8 | at[3];
 
-    /* c4, c8 and cc are no frames. A frame's length is that of its components. In samples no such byte follows ff. */
+    /* c4, c8 and cc are no frames. A frame is as long as its components. In samples no such byte follows ff. */
     if (marker < 0xc0 || marker > 0xcf || (marker > 0xc0 && marker % 4 == 0))
       continue;
     *height = (guint) at[5] << 8 | at[6];

@@ -4,6 +4,7 @@
  * state.c: the state directory. */
 #include "state.h"
 
+#include <errno.h>
 #include <string.h>
 
 char *
@@ -25,11 +26,10 @@ state_file_of (const char *config, const char *kind, const char *end)
   return state_file (name);
 }
 
-void
+int
 state_make_folder (const char *path)
 {
   g_autofree char *folder = g_path_get_dirname (path);
 
-  if (!g_getenv ("STATE_DIRECTORY"))
-    g_mkdir_with_parents (folder, 0700); /* where that fails, the file cannot be made, which is reported */
+  return g_getenv ("STATE_DIRECTORY") || g_mkdir_with_parents (folder, 0700) == 0 ? 0 : errno;
 }

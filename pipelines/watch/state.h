@@ -11,7 +11,8 @@
 char *state_file (const char *name);
 /* Does so for the file that a configuration has for itself: KIND-0123456789abcdef.END. `config`: its whole path. */
 char *state_file_of (const char *config, const char *kind, const char *end);
-/* Makes the folder of the file, the user's own. That of a unit has been made, or its disk is away. */
-void state_make_folder (const char *path);
+/* Makes the folder of the file, the user's own. That of a unit has been made, or its disk is away. Returns what errno
+ * was, 0: done. */
+int state_make_folder (const char *path);
 
 #endif

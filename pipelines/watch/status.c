@@ -56,7 +56,7 @@ status_print (Watch *watch)
 #ifdef HAVE_SOUP
 static Http *server;
 
-/* Of each camera; `member` is that of its status. */
+/* Of each camera; `member`: of its status, or behind a point of its status' `record`. */
 static const struct {
   const char *name, *type, *help, *member;
 } metrics[] = {
@@ -66,7 +66,9 @@ static const struct {
   { "frames_per_second", "gauge", "Frames of the last second.", "fps" },
   { "unmasked_frames_total", "counter", "Frames that an element that hides left as they were.", "unmasked" },
   { "restarts_total", "counter", "How often the camera was lost.", "restarts" },
-  { "recording", "gauge", "1 while it is recorded.", "record" },
+  { "recording", "gauge", "1 while it is recorded.", ".on" },
+  { "recording_failed", "gauge", "1 from a failure of recording on until a new piece begins.", ".failed" },
+  { "recording_dropped_total", "counter", "Frames that encoder or disk had no time for.", ".dropped" },
   { "on_gpu", "gauge", "1 while a GPU filters.", "backend" },
 };
 
@@ -75,8 +77,8 @@ number_of (JsonObject *camera, const char *member)
 {
   if (g_str_equal (member, "state"))
     return g_str_equal (json_object_get_string_member (camera, member), "up");
-  if (g_str_equal (member, "record"))
-    return json_object_get_boolean_member (json_object_get_object_member (camera, member), "on");
+  if (*member == '.')
+    return json_object_get_double_member (json_object_get_object_member (camera, "record"), member + 1);
   if (g_str_equal (member, "backend"))
     return g_str_has_prefix (json_object_get_string_member (camera, member), "cuda");
   return json_object_get_double_member (camera, member);
@@ -99,7 +101,7 @@ metrics_text (Watch *watch)
       JsonObject *object = json_object_get_object_member (cameras, camera);
       char number[G_ASCII_DTOSTR_BUF_SIZE];
 
-      if (!json_object_has_member (object, metrics[m].member)) /* nothing hides there */
+      if (g_str_equal (metrics[m].member, "unmasked") && !json_object_has_member (object, "unmasked"))
         continue;
       g_ascii_dtostr (number, sizeof number, number_of (object, metrics[m].member));
       g_string_append_printf (text, "cf_watch_%s{camera=\"%s\"} %s\n", name, camera, number);

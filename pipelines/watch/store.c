@@ -132,9 +132,8 @@ replace (Write *write)
   g_autofree char *part = g_strconcat (write->path, ".part", NULL);
   g_autoptr (GString) wrong = g_string_new (NULL);
   g_autofree char *there = NULL;
-  int error;
+  int error = state_make_folder (write->path);
 
-  state_make_folder (write->path);
   there = write->force ? NULL : read_file (write->path, wrong);
   if (!wrong->len && there && g_strcmp0 (there, write->there))
     g_string_append_printf (wrong,
@@ -142,7 +141,7 @@ replace (Write *write)
         "start cf-watch anew",
         write->path);
   if (!wrong->len &&
-      ((error = write_file (part, write->text)) || (rename (part, write->path) && (error = errno)) ||
+      (error || (error = write_file (part, write->text)) || (rename (part, write->path) && (error = errno)) ||
           (error = sync_folder (write->path))))
     g_string_append_printf (wrong, "%s: %s", write->path, g_strerror (error));
   write->wrong = wrong->len ? g_strdup (wrong->str) : NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * threads.h: calls between the main thread and those that may wait for a camera, a disk or the network. */
+ * threads.h: calls between the main thread and threads that may wait for a camera, a disk or the network. */
 #ifndef PIPELINES_WATCH_THREADS_H
 #define PIPELINES_WATCH_THREADS_H
 

@@ -47,11 +47,11 @@ static int
 make_file (const char *path)
 {
   g_autofree char *part = g_strconcat (path, ".XXXXXX", NULL), *token = token_random ();
-  int file, wrong;
+  int wrong = state_make_folder (path);
+  const int file = wrong ? -1 : g_mkstemp_full (part, O_WRONLY | O_CLOEXEC, 0600);
 
-  state_make_folder (path);
-  file = g_mkstemp_full (part, O_WRONLY | O_CLOEXEC, 0600);
-  wrong = file < 0 ? errno : 0;
+  if (!wrong && file < 0)
+    wrong = errno;
   if (!wrong && (!token || write (file, token, DIGITS) != DIGITS))
     wrong = EIO;
   if (file >= 0 && close (file) && !wrong)

@@ -18,7 +18,7 @@
 #define MAX_LOGINS 16 /* of a user; another one ends the one that was not in use for longest */
 #define MINUTE (60 * G_USEC_PER_SEC)
 #define MAX_WRONG 5     /* passwords a minute from a place */
-#define MAX_PLACES 1024 /* of which wrong passwords are counted; another one takes the place of the oldest */
+#define MAX_PLACES 1024 /* whose wrong passwords are counted; one more takes the place of the oldest */
 #define MAX_CHECKS 16   /* passwords that wait to be checked */
 #define REPORTS_AGAIN (10 * G_USEC_PER_SEC)
 
@@ -29,7 +29,7 @@ struct Login {
   gboolean ended;
 };
 
-/* The wrong passwords of a place, and those that are being checked. */
+/* The wrong passwords of a place, and the passwords that are being checked. */
 typedef struct {
   gint64 begun;
   guint n;
@@ -277,7 +277,7 @@ on_checked (gpointer data)
   /* The file may have been read again meanwhile. */
   if (check->right && entry && json_node_equal (entry, check->entry) && (secret = token_random ()))
     login = begin_login (check->name, secret);
-  /* Who has a password of his own gains no further attempts at that of another user: only this one is taken back. */
+  /* Only this attempt is taken back: who has a password of his own gains no more attempts at another user's. */
   tries = tries_of (check->from);
   if (login && tries->n > 0)
     tries->n--;

@@ -57,7 +57,7 @@ watch_start (Watch *watch, Config *config)
   watch->begun = g_get_monotonic_time ();
   store_open (config->trial ? NULL : config->path);
   if (config->index && !config->trial)
-    index_start (config->path);
+    index_start (watch, config->path);
   event_post (NULL, "ready", "cameras", int_node (config->cameras->len), "pid", int_node (getpid ()), "gpus",
       int_node (gpu_count ()), "socket", watch->socket ? text_node (watch->socket) : NULL, "metrics_port",
       watch->metrics_port ? int_node (watch->metrics_port) : NULL, "page_port",

@@ -36,7 +36,7 @@ void watch_set_filter (Watch *watch, Camera *camera, const char *line, const cha
 void watch_remove (Watch *watch, Camera *camera);
 /* Begins to end: finishes files and stops cameras, within 10.5 s. `reason` is for the event. */
 void watch_end (Watch *watch, const char *reason);
-/* Finds cameras that are lost, and frees those that have gone; call it once a second. */
+/* Finds cameras that are lost, and frees cameras that have gone; call it once a second. */
 void watch_tick (Watch *watch);
 
 #endif

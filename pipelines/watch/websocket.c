@@ -35,7 +35,7 @@ struct WebSocket {
 
   GMutex lock; /* of what follows, up to `closed` */
   GQueue parts;
-  _Atomic gsize waiting, texts; /* bytes that are not written, and those of texts among them; read without the lock */
+  _Atomic gsize waiting, texts; /* bytes that are not written; of texts among them; read without the lock */
   gboolean woken;               /* the main thread is going to write */
   gboolean closed;              /* nothing is sent any more */
 

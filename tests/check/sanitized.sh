@@ -34,7 +34,7 @@ watch_tests () {
   # libproxy throws exceptions, for which a sanitizer linked into a program in C has no library.
   export CF_WATCH_SLOW=4 GIO_USE_PROXY_RESOLVER=dummy
   build_tests watch watch-{control,files,fuzz,growth,hidden,reach,recording,clock,lost,network,page,live,leaves} \
-    watch-{ws,users,through,stored,proof,mqtt,api,streams,rtsp} || status=1
+    watch-{ws,users,through,stored,proof,mqtt,api,streams,rtsp,search} || status=1
   cat "$reports"/* 2> /dev/null || return "$status"
   echo "0 passed, $(find "$reports" -type f | wc -l) failed, 0 skipped"
   return 1

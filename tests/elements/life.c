@@ -352,6 +352,10 @@ GST_START_TEST (advice_is_given_once)
     { "cudaconvolve", { "kernel", "0.5, 1, 0.5; 1,2,3; 3 4 5", "divisor", "0" }, NULL },
     { "cudairfilter", { "numerator", "0,1 0; 0 0 0; 0 0 0", "denominator", "0 0.2; 0 0" }, "numerator has both" },
     { "cudasegment", { "seeds", "1,1;16,3", "output", "labels" }, "point 2 of seeds, 16,3, is outside" },
+    { "cudamedian", { "temporal-method", "running", "threshold", "5" }, "threshold has no effect with" },
+    { "cudamedian", { "temporal-method", "running", "zones", "door: 0,0 1,0 1,1" }, "zones has no effect without" },
+    { "cudamedian", { "motion-meta", "true", "min-age", "3" }, "motion-meta has no effect without" },
+    { "cudamedian", { "temporal-method", "running", "min-age", "3" }, "min-age has no effect without" },
   };
 
   for (gsize i = 0; i < G_N_ELEMENTS (cases); i++) {

@@ -167,44 +167,44 @@ GST_END_TEST
 /* Lists of numbers, one grammar: texts that mean the same, and texts that are refused. */
 static const struct {
   gint filter; /* in `all` */
-  Setting with;
+  Setting with[3];
   const gchar *name, *where; /* of the message */
   const gchar *same[6], *bad[8];
 } lists[] = {
-  { 0, { "roi", "0,0,8,8" }, "zones", "number",
+  { 0, { { "temporal-method", "running" }, { "motion-meta", "true" } }, "zones", "number",
       { "a: 0,0 1,0 1,1; b: 0,0 .5,0 .5,1", "a:0,0,1,0,1,1;b:0,0,.5,0,.5,1;",
           " ; a : 0 , 0 1\t,0 , 1, 1 , ;; b: 0,0 .5,0 .5,1,\n;\r\n" },
       { "a: 0,0,,1,0 1,1", "a: 0,,0 1,0 1,1", "a: ,0,0 1,0 1,1", "a: 0,0 1,0 1,1,,; b: 0,0 .5,0 .5,1",
           "a: 0,0 1,0 1e0,1", "a: 0,0 1,0 0x1,1" } },
-  { 1, { "preset", "fill" }, "roi", "number",
+  { 1, { { "preset", "fill" } }, "roi", "number",
       { "1,1,2,2;4,0,2,3", "1,1,2,2;4,0,2,3;", " 1 , 1\t,2, 2 ; 4,0,2,3 ", ";1,1,2,2;;\n4,0,2,3;\f; ",
           "1,1,2,2,;4,0,2,3 , ;" },
       { "1,,1,2,2", ",1,1,2,2", "1,1,2,2,,;4,0,2,3", "1,1,2,2;,;4,0,2,3", "1,1,2,2 4,0,2,3", "1 1 2 2" } },
-  { 1, { "preset", "fill" }, "mask-polygons", "number",
+  { 1, { { "preset", "fill" } }, "mask-polygons", "number",
       { "0,0 .5,0 .5,.5;.5,.5 1,.5 1,1", "0,0,.5,0,.5,.5;.5,.5,1,.5,1,1;", " 0 , 0 .5,0\t.5, .5 ; .5,.5 1,.5 1,1 ",
           ";0,0 .5,0 .5,.5;;\n.5,.5 1,.5 1,1;\v; ", "0,0 .5,0 .5,.5,; .5,.5 , 1,.5 , 1,1 , ;" },
       { "0,,0 .5,0 .5,.5", ",0,0 .5,0 .5,.5", "0,0,,.5,0 .5,.5", "0,0 .5,0 .5,.5;,;0,0 1,0 1,1", "0,0 .5 0 .5,.5",
           "0,0 .5,0 5e-1,.5", "0,0 .5,0 nan,.5" } },
-  { 1, { "roi", "4,2,4,2" }, "roi-size", "WIDTHxHEIGHT", { "32x16", " 32x16", "32x16 ", "\t32 x 16 \n" },
+  { 1, { { "roi", "4,2,4,2" } }, "roi-size", "WIDTHxHEIGHT", { "32x16", " 32x16", "32x16 ", "\t32 x 16 \n" },
       { "32,16", "32 16", "x16", "32x", "32xx16", "32x16x", "0x20x16", "32x16;" } },
-  { 1, { "preset", "identity" }, "kernel", "row",
+  { 1, { { "preset", "identity" } }, "kernel", "row",
       { "1 2 1;0 4 0;1 2 1", "1,2,1;0,4,0;1,2,1;", " 1 , 2\t,1 ; 0 4, 0;\n1 2 1\n", "1,2,1,;0,4,0 , ;1,2,1,\n",
           "+1 2. 1e0;0 .4e1 0;1 2 1\v" },
       { "1,,2,1", ",1,2,1", "1,2,1,,;0,4,0", "1,2,1;,;1,2,1", "1,2,1;;1,2,1", "1 0x2 1", "1 nan 1", "1 2,1;0,4" } },
-  { 1, { "preset", "identity" }, "kernel-file", "row",
+  { 1, { { "preset", "identity" } }, "kernel-file", "row",
       { "@1 2 1\n0 4 0\n1 2 1", "@1,2,1\n0,4,0\n1,2,1\n\n", "@1,2,1,\r\n0,4,0,\r\n1,2,1,\r\n",
           "@1 2 1;\n0 4 0;\n1 2 1;\n" },
       { "@1,,2,1", "@,1,2,1", "@1,2,1\n\n0,4,0", "@1,2,1\n,\n0,4,0" } },
-  { 2, { "preset", "sharpen" }, "numerator", "row",
+  { 2, { { "preset", "sharpen" } }, "numerator", "row",
       { "0 1;.5 0", "0,1;.5,0;", " 0 , 1\t;\n.5 0\n", "0,1,;.5,0 , ;", "0 1;5e-1 0" },
       { "0,,1;.5,0", ",0,1;.5,0", "0,1,,;.5,0", "0,1;;.5,0", "0,1;,;.5,0" } },
-  { 2, { "numerator", ".25" }, "denominator", "row",
+  { 2, { { "numerator", ".25" } }, "denominator", "row",
       { "0 .5;.25 0", "0,.5;.25,0;", " 0 , .5\t;\n.25 0\n", "0,.5,;.25,0 , ;", "0 .5;25e-2 0" },
       { "0,,.5;.25,0", ",0,.5;.25,0", "0,.5,,;.25,0", "0,.5;;.25,0", "0,.5;,;.25,0" } },
-  { 3, { "output", "labels" }, "seeds", "number",
+  { 3, { { "output", "labels" } }, "seeds", "number",
       { "1,2;9,4", "1,2;9,4;", " 1 , 2\t; 9,4 ", ";1,2;;\n9,4;\f; ", "1,2,;9,4 , ;", "1,2;+9,4" },
       { "1,,2", ",1,2", "1,2,,;9,4", "1,2;,;9,4", "1,2 9,4", "1 2", "1,2e0", "1,2.0" } },
-  { 3, { "events", "true" }, "zones", "number",
+  { 3, { { "events", "true" } }, "zones", "number",
       { "a: 0,0 1,0 1,1; b: 0,0 .5,0 .5,1", "a:0,0,1,0,1,1,;b:0,0,.5,0,.5,1,;",
           ";a :0 , 0 1,0 1,1;;\nb: 0,0 .5,0 .5,1;;" },
       { "a: 0,0,,1,0 1,1", "a: 0,0 1,0 1,1;,", "a: 0,0 1,0 1,1;; b: 0,0" } },
@@ -224,7 +224,7 @@ GST_START_TEST (one_grammar)
   GstBuffer *right = NULL, *out;
 
   for (gint k = 0; k < 6 && lists[__i__].same[k]; k++) {
-    GstElement *element = new_filter (p, (const Setting[2]) { lists[__i__].with });
+    GstElement *element = new_filter (p, lists[__i__].with);
     const gboolean late = k & 1;
     gchar *path = late ? NULL : set_or_file (element, name, lists[__i__].same[k]), *before, *text;
     gint frames = 1;

@@ -28,7 +28,7 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
 {
   g_autoptr (GString) wrong = g_string_new (NULL);
   g_autofree char *text = g_strndup (size ? (const char *) data : "", size);
-  JsonObject *answer = search_index ("/no/index", text, wrong);
+  JsonObject *answer = search_index ("/no/index", text, NULL, NULL, wrong);
 
   if ((answer != NULL) == (wrong->len > 0))
     fuzz_fail ("\"%s\" has %s", text, answer ? "an answer with a fault" : "neither answer nor fault");

@@ -12,7 +12,8 @@ is installed.
 - mandoc finds no error in the pages, appstreamcli none in the metadata, `reuse lint` none in the licences; each of
   these is skipped where the program is missing (reuse also beside the Python that CF_PYTHON names).
 - The files that debian/ lists as documents and examples are there.
-- The version stands in meson.build and nowhere else; debian/changelog, NEWS.md and the Python module have the same.
+- The version stands in meson.build and nowhere else; debian/changelog, NEWS.md, the Python module and the Helm chart
+  have the same.
 
 Ends with the line `N passed, N failed, N skipped`.
 """
@@ -173,6 +174,8 @@ def check_version(results):
         results.check(changelog == version, f'debian/changelog begins with {changelog}, meson.build has {version}')
     module = re.search(r'^version = "([^"]*)"', read('pipelines', 'python', 'pyproject.toml'), re.M).group(1)
     results.check(module == version, f'pipelines/python/pyproject.toml has {module}, meson.build has {version}')
+    chart = set(re.findall(r'(?m)^(?:appV|v)ersion: (.*)$', read('pipelines', 'watch', 'deploy', 'Chart.yaml')))
+    results.check(chart == {version}, f'pipelines/watch/deploy/Chart.yaml has {chart}, meson.build has {version}')
     # A second place would be forgotten at the next release. What a version is since when may stand anywhere.
     for path in ('pipelines/meson.build', 'gst/meson.build', 'cuda/meson.build', 'pipelines/metainfo.xml',
                  'pipelines/completion.bash', 'debian/rules', 'debian/control'):

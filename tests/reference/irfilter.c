@@ -423,8 +423,12 @@ check_edges (const char *words, unsigned quadrants, bool cut)
     large[i] = small[CLAMP (y, 0, H - 1) * W + CLAMP (x, 0, W - 1)];
   }
   good = filter_words (words, quadrants, false, !cut, &plane) && filter_words (words, quadrants, true, true, &padded);
-  for (int i = 0; i < W * H; i++)
-    worst = fmax (worst, fabs ((double) small[i] - large[(i / W + AROUND) * WIDE + i % W + AROUND]));
+  for (int i = 0; i < W * H; i++) {
+    double d = fabs ((double) small[i] - large[(i / W + AROUND) * WIDE + i % W + AROUND]);
+
+    if (d > worst) /* fmax crashes gcc 12 for aarch64 */
+      worst = d;
+  }
   if (!good || worst > 1)
     printf ("the reference's edges with %s: %.0f of 65535 off\n", words, worst);
   return !good || worst > 1;

@@ -476,7 +476,7 @@ def check_prometheus(text):
         seen.add(line.split(' ')[0])
     expect({f'{name}{{camera="{camera}"}}' for name in known if 'events' not in name and 'index' not in name
             for camera in ('door', 'yard-1.b_c') if 'unmasked' not in name or camera == 'door'} |
-           {name for name in known if 'events' in name or 'index' in name} == seen and len(known) == 11, seen)
+           {name for name in known if 'events' in name or 'index' in name} == seen and len(known) == 13, seen)
 
 
 def metrics(folder):

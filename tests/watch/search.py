@@ -6,6 +6,7 @@ writer that is too slow, a broken file, and a month of sixteen cameras. See harn
 import contextlib
 import glob
 import json
+import math
 import os
 import random
 import sqlite3
@@ -16,19 +17,22 @@ import time
 import urllib.parse
 
 from clock import Clock, seconds_of
-from harness import PROGRAM, SCHEMAS, SECONDS, Watch, expect, main, need
+from harness import PROGRAM, SCHEMAS, SECONDS, Skip, Watch, expect, main, need
 from page import Page
 from recording import ZONES, camera, passing
 
 SEARCH = os.path.join(os.path.dirname(PROGRAM), 'cf-search')
 MOVES = 'cudamedian temporal-method=running motion-meta=true'
+MANY = '; '.join(f'{x}-{y}: {x / 40},{y / 40} {x / 40 + .02},{y / 40} {x / 40 + .02},{y / 40 + .02}'
+                 for x in range(40) for y in range(40))
 MIDDLE, CORNER = '0.4,0.4 0.6,0.4 0.6,0.6 0.4,0.6', '0.0,0.0 0.1,0 .1,0.1 0,0.1'
 
 
-def search(folder, what, status=0, *more):
+def search(folder, what, status=0, *more, wrapper=()):
     """Returns what cf-search finds; with another status, what it says."""
-    done = subprocess.run([SEARCH, '--json', '--state', os.path.join(folder, 'state', 'cf-watch'), *more, what],
-                          capture_output=True, text=True, timeout=SECONDS, check=False)
+    state = os.path.join(folder, 'state', 'cf-watch')
+    done = subprocess.run([*wrapper, SEARCH, '--json', '--state', state, *more, what], capture_output=True,
+                          text=True, timeout=SECONDS, check=False)
     expect(done.returncode == status, (what, done))
     return done.stderr if status == 2 else [json.loads(line) for line in done.stdout.splitlines()]
 
@@ -106,14 +110,13 @@ def where(folder):
                 expect(search(folder, f'{name}: {MIDDLE}, {late}', 1) == [], late)
             answer = watch.api('GET', 'search?what=' + urllib.parse.quote(f'{name}: {MIDDLE}'))
             expect(answer == {'ok': True, 'found': [hit]}, answer)
-        expect(search(folder, 'nobody', 1) == [], 'another camera')
         watch.end()
 
 
 def words(folder):
     """What is wrong is said; the index is that of one file of cameras."""
     expect('there is no ' in search(folder, 'door', 2), 'no index')
-    with Page({'door': moving(folder)}, folder) as watch:
+    with Page({'door': moving(folder), 'gate': {'source': 'test', 'width': 64, 'height': 48}}, folder) as watch:
         wait_for(watch, folder, lambda found: found['second'])
         for what, wrong in (('', "a camera's name"), ('do/or', "a camera's name"), ('door: 0,0 1,1', '3 to 255 points'),
                             ('door: 0,0 1,1 2,1', 'from 0 to 1'), ('door: 10,10 20,20 20,10', 'from 0 to 1'),
@@ -125,17 +128,49 @@ def words(folder):
             for text in (search(folder, what, 2),
                          watch.api('GET', 'search?what=' + urllib.parse.quote(what), status=422)['error']):
                 expect(wrong in text, (what, text))
-        expect('WHAT' in watch.api('GET', 'search', status=422)['error'], 'nothing is asked')
+        for query in ('', '?', '?x=1'):
+            expect('?what=' in watch.api('GET', 'search' + query, status=422)['error'], 'nothing is asked')
+        unknown = 'there is no camera "nobody"; there are: door'
+        expect(search(folder, 'nobody', 2) == f'cf-search: {unknown}\n', 'another camera')
+        expect(watch.api('GET', 'search?what=nobody', status=404)['error'] == unknown + ', gate', 'another camera')
+        expect(watch.api('GET', 'search?what=gate')['found'] == [], 'a camera without a recording')
         expect(watch.ask('search door')['found'], 'a command')
         expect(search(folder, 'door: -1e999d, now') and search(folder, 'door: -nand'), 'longer ago than anything')
         expect(search(folder, 'door', 0, '--config', watch.path), 'by the file')
-        expect('there is no ' in search(folder, 'door', 2, '--config', folder + '/other.json'), 'another file')
+        other = os.path.join(folder, 'other.json')
+        expect(f'{other}: there is no such file' in search(folder, 'door', 2, '--config', other), 'no file')
+        with open(other, 'wb'):
+            expect('there is no ' in search(folder, 'door', 2, '--config', other), 'another file')
         watch.end()
     with open(index_of(folder).replace('index-', 'index-x'), 'wb'):
         expect('--config' in search(folder, 'door', 2), 'two files')
     with Page({'door': moving(folder)}, os.path.join(folder, 'rec'), index=False) as watch:
         expect('there is no index' in watch.api('GET', 'search?what=door', status=409)['error'], 'no index')
         watch.end()
+
+
+TOLD = ((20, 30, 'motion', ''), (22, 25, 'zone', 'yard'), (40, 45, 'motion', ''), (70, 72, 'region', ''),
+        (71, 75, 'region', ''), (90, None, 'motion', ''))
+
+
+def told(folder):
+    """Regions that go on without an end make no end to what the camera tells: each event is found by itself, with what
+    moves five seconds before and after it, and what moves between events is, too."""
+    with Watch({'cameras': {'door': moving(folder)}}, folder) as watch:  # makes the tables
+        wait_for(watch, folder, lambda found: found['second'])
+        watch.end()
+    start = int(time.time()) - 1000
+    with opened(folder) as database:
+        database.execute("INSERT INTO piece VALUES (999, 'yard', '/rec/yard.mkv', ?, NULL, 0)", (start * 10**6,))
+        database.executemany('INSERT INTO second VALUES (999, ?, ?)',
+                             [(start + n, pack([1] + 35 * [0])) for n in range(100) if n != 60])
+        database.executemany('INSERT INTO minute VALUES (999, ?, ?)',
+                             [(n, pack([1] + 35 * [0])) for n in range(start // 60, (start + 99) // 60 + 1)])
+        database.executemany('INSERT INTO event VALUES (999, ?, ?, ?, ?, 0, \'\')', [
+            ((start + begin) * 10**6, end and (start + end) * 10**6, kind, zone) for begin, end, kind, zone in TOLD])
+    found = [(seconds_of(hit['begin']) - start, seconds_of(hit['end']) - start - 1, len(hit['events']))
+             for hit in search(folder, 'yard')]
+    expect(found == [(0, 14, 0), (15, 35, 2), (36, 50, 1), (51, 64, 0), (65, 80, 2), (81, 84, 0), (85, 99, 1)], found)
 
 
 def is_set(folder):
@@ -202,6 +237,74 @@ def pruned(folder):
     expect(one not in {hit['piece'] for hit in search(folder, 'door')}, 'somebody has deleted it')
 
 
+def begins_anew(folder):
+    """A piece whose file has the name of an earlier one has none of its rows."""
+    with Watch({'cameras': {'door': moving(folder, piece=3600)}}, folder) as watch:
+        wait_for(watch, folder, lambda found: found['second'] >= 2)
+        with opened(folder) as database:
+            old, start = database.execute('SELECT id, start FROM piece').fetchone()
+            database.execute('UPDATE piece SET start = start - 3600000000')
+            database.execute('INSERT INTO second VALUES (?, ?, ?)', (old, start // 10**6 - 3600, pack([1] + 35 * [0])))
+            watch.until('another row', lambda _: database.execute(
+                'SELECT id, start FROM piece WHERE camera = \'door\'').fetchall() not in ([], [(old, start)]))
+            watch.until('no old row', lambda _: database.execute(
+                'SELECT count (*) FROM second WHERE piece = ?', (old,)).fetchone()[0] == 0)
+            expect(database.execute('SELECT start FROM piece').fetchall() == [(start,)], 'one piece')
+        watch.end()
+
+
+def processes(folder):
+    """Two processes with the same file: one writes the index, the other one says so, and goes on when it may."""
+    config = {'cameras': {'door': moving(folder, piece=3600)}}
+    with Watch(config, folder) as first:
+        wait_for(first, folder, lambda found: found['second'])
+        with Watch(config, folder) as second:
+            expect('another cf-watch' in second.wait('index-failed')['reason'], 'index-failed')
+            mine = second.wait('piece-begun', 'door', after={'seq': 0})['file']
+            first.end()
+            wait_for(second, folder, lambda found: found['piece'] == 2)
+            second.until('it is found', lambda _: mine in {hit['piece'] for hit in search(folder, 'door')})
+            second.end()
+
+
+def read_only(folder):
+    """On a disk that takes nothing the camera goes on, an event says why nothing is found, and what was written before
+    is found."""
+    wrapper = ['unshare', '-rm', 'sh', '-c', f'mount --bind {folder}/state {folder}/state && '
+               f'mount -o remount,ro,bind {folder}/state && exec "$0" "$@"']
+    os.mkdir(os.path.join(folder, 'state'))
+    if subprocess.run([*wrapper, 'true'], stderr=subprocess.DEVNULL, check=False).returncode:
+        raise Skip('this user may not mount')
+    config = {'cameras': {'door': moving(folder, piece=3600)}}
+    with Watch(config, folder, wrapper=wrapper) as watch:
+        expect('Read-only' in watch.wait('index-failed')['reason'], 'index-failed')
+        expect(watch.ask('search door')['found'] == [], 'the command')
+        watch.end()
+    with Watch(config, folder) as watch:
+        wait_for(watch, folder, lambda found: found['second'])
+        watch.end()
+    expect(search(folder, 'door') == search(folder, 'door', wrapper=wrapper), 'cf-search')
+    with Watch(config, folder, wrapper=wrapper) as watch:
+        expect('Read-only' in watch.wait('index-failed')['reason'], 'index-failed')
+        expect(len(watch.ask('search door')['found']) == 1, 'the command')
+        watch.end()
+
+
+def unrecorded(folder):
+    """What is not recorded needs no room in the index's queue, however much moves there."""
+    watched = {**moving(folder), 'filter': f'{MOVES} min-age=0 zones="{MANY}"', 'rate': 30}
+    del watched['record']
+    checks = SCHEMAS['event']  # of so many events would take too long
+    SCHEMAS['event'] = None
+    with Watch({'cameras': {'loud': watched, 'door': moving(folder)}}, folder) as watch:
+        watch.until('events', lambda _: len(watch.events) > 6000)
+        watch.ask('remove loud')
+        wait_for(watch, folder, lambda found: found['second'] >= 3)
+        expect(not [event for event in watch.events if event['type'] == 'index-dropped'], 'something was dropped')
+        watch.end()
+    SCHEMAS['event'] = checks
+
+
 def killed(folder):
     """What a process that was killed has written is found, and what moves while nothing is recorded is not in its last
     piece. A trigger is found anywhere."""
@@ -226,9 +329,7 @@ def killed(folder):
 def full(folder):
     """While somebody locks the file, what is too much is dropped and counted, and the camera goes on; later all is
     written again, and the metrics have the count."""
-    names = [(x / 40, y / 40) for x in range(40) for y in range(40)]
-    zones = '; '.join(f'{x}-{y}: {x},{y} {x + .02},{y} {x + .02},{y + .02}' for x, y in names)
-    door = {**moving(folder), 'filter': f'{MOVES} min-age=0 zones="{zones}"', 'rate': 30}
+    door = {**moving(folder), 'filter': f'{MOVES} min-age=0 zones="{MANY}"', 'rate': 30}
     checks = SCHEMAS['event']  # of so many events would take too long
     SCHEMAS['event'] = None
     with Watch({'cameras': {'door': door, 'gate': moving(folder)}}, folder) as watch:
@@ -310,9 +411,38 @@ def day_of(chance, number, start):
     return seconds, [(*key, pack(cells)) for key, cells in minutes.items()]
 
 
+WHOLE, NEVER = '0,0 1,0 1,1 0,1', '0.97,0.97 1,0.97 1,1'
+WIDEST = {'the whole frame, 30 days': f'cam3: {WHOLE}', 'without a polygon': 'cam15',
+          'a place where nothing moves, 30 days': f'cam3: {NEVER}',
+          'a place where much moves': 'cam3: 0.3,0.3 0.4,0.3 0.4,0.4 0.3,0.4',
+          '255 corners': 'cam3: ' + ' '.join(f'{0.5 + 0.5 * math.cos(n):.4f},{0.5 + 0.5 * math.sin(n):.4f}'
+                                             for n in range(255)),
+          'each second moves, the whole frame': f'busy: {WHOLE}', 'each second moves, a place of it': f'busy: {MIDDLE}',
+          'each second moves, nothing there': f'busy: {NEVER}', 'each second moves, the last day': 'busy: -1d, now',
+          'a second in each minute': f'rare: {MIDDLE}'}
+
+
+def busy(database, start):
+    """Writes two cameras more: `busy`, where in each second of 30 days something moves but in one corner, with an event
+    in each half minute, and `rare`, where there is one second of each minute in the middle, and all others elsewhere.
+    Of the days between the first and the last one, which no answer looks into, there are only the minutes."""
+    much, middle, edge = (pack([bits] * 30 + 6 * [0]) for bits in (2**60 - 1, 2**40 - 2**20, 1))
+    for camera, one, in_minute in (('busy', much, much), ('rare', middle, middle)):
+        first = 10**5 * (1 + (camera == 'rare'))
+        database.executemany(f'INSERT INTO piece VALUES (?, \'{camera}\', ?, ?, NULL, 0)', [
+            (first + n, f'/rec/{camera}-{n}.mkv', (start + 3600 * n) * 10**6) for n in range(24 * DAYS)])
+        database.executemany('INSERT INTO minute VALUES (?, ?, ?)', (
+            (first + n // 60, start // 60 + n, in_minute) for n in range(1440 * DAYS)))
+        database.executemany('INSERT INTO second VALUES (?, ?, ?)', (
+            (first + n // 3600, start + n, one if camera == 'busy' or n % 60 == 0 else edge)
+            for day in (0, DAYS - 1) for n in range(86400 * day, 86400 * (day + 1))))
+    database.executemany('INSERT INTO event VALUES (?, ?, ?, \'motion\', \'\', 0, \'0,0,1,1\')', (
+        (10**5 + n // 120, (start + 30 * n) * 10**6, (start + 30 * n + 20) * 10**6) for n in range(2880 * DAYS)))
+
+
 def month(folder):
-    """30 days of 16 cameras, of which something moves in 12 % of all seconds, are searched within 100 ms: what is
-    never there, what is there a thousand times, and page after page by HTTP."""
+    """30 days of 16 cameras, of which something moves in 12 % of all seconds, and of two more where something moves in
+    each, are searched within 100 ms: the widest questions, and page after page by HTTP."""
     with Watch({'cameras': {'door': moving(folder)}}, folder) as watch:  # makes the tables
         wait_for(watch, folder, lambda found: found['second'])
         watch.end()
@@ -334,21 +464,22 @@ def month(folder):
                 for table, column, by in (('second', 'second', 86400), ('minute', 'minute', 1440)):
                     database.execute(f'INSERT INTO {table} SELECT piece + {24 * day}, {column} + {by * day}, cells '
                                      f'FROM {table} WHERE piece BETWEEN {first} AND {first + 23}')
+        busy(database, start)
         database.execute('COMMIT')
         count = database.execute('SELECT count (*) FROM second').fetchone()[0]
     print(f'    {count} seconds, {os.path.getsize(index_of(folder)) >> 20} MiB, made in '
           f'{time.monotonic() - begun:.0f} s')
     expect(count > 0.11 * DAYS * CAMERAS * 86400, count)
     with Page({'door': moving(folder, when='off')}, folder) as watch:
-        for what, most in (('cam3: 0.97,0.97 1,0.97 1,1', 0), ('cam3: 0.3,0.3 0.4,0.3 0.4,0.4 0.3,0.4', 500),
-                           ('cam15', 500), ('nobody', 0)):
+        for name, what in WIDEST.items():
             took, path = [], 'search?what=' + urllib.parse.quote(what)
             for _ in range(5):
                 before = time.monotonic()
                 answer = watch.api('GET', path)
                 took.append(time.monotonic() - before)
-            expect(len(answer['found']) == most and ('next' in answer) == bool(most), (what, len(answer['found'])))
-            print(f'    {what}: {min(took) * 1000:.0f} ms, at most {max(took) * 1000:.0f}')
+            found = answer['found']
+            expect(('next' in answer) == bool(found) == (NEVER not in what), (name, len(found)))
+            print(f'    {name}: {len(found)} results, {min(took) * 1000:.0f} ms, at most {max(took) * 1000:.0f}')
             expect(min(took) < 0.1 * SLOWER, (what, took))
         # A further answer begins where the first one ends, however the question is written.
         for what in ('cam2', 'cam2:', 'cam2 :,', 'cam2: 0,0 1,0 1,1', 'cam2: 0,0 1,0 1,1, '):
@@ -374,4 +505,5 @@ def month(folder):
 
 
 if __name__ == '__main__':
-    sys.exit(main(where, words, is_set, pruned, killed, full, broken, month))
+    sys.exit(main(where, words, told, is_set, pruned, begins_anew, processes, read_only, killed, full, unrecorded,
+                  broken, month))

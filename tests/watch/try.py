@@ -67,6 +67,7 @@ def trial(folder):
         expect(one.token != two.token, 'two trials have one token')
         one.until('a picture', lambda camera: camera['state'] == 'up')
         expect(one.api('GET', 'cameras/try/elements')['line'] == 'cudamedian kernel-size=5', 'the first line')
+        expect('--try' in one.api('GET', 'search?what=try', status=409)['error'], 'there is no index')
         expect(one.fetch('GET', '/api/v1/cameras/try/snapshot.jpg')[2][:2] == b'\xff\xd8', 'a picture')
         expect(two.api('GET', 'cameras/try/elements')['line'] == 'cudaconvolve preset=fill', 'the given line')
         two.until('the file begins again', lambda camera: camera['frames'] > 50)

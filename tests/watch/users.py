@@ -969,6 +969,10 @@ def form(folder):
         web.run(fill, {'user': 'vera', 'password': WORDS['vera']})
         web.until('the page', lambda: (web.run(user) or '').startswith('vera (viewer)'))
         expect(web.run('return document.getElementById("controls").inert'), 'what a viewer may not do')
+        web.until('what a viewer may draw', lambda: web.run(
+            'return [...document.getElementById("target").options].map(one => one.value)') ==
+                  ['rectangle to search', 'polygon to search'])
+        expect(not web.run('return document.getElementById("draw").inert'), 'what a viewer may draw')
         expect((shown := web.console()) == [], shown)
         write_users(folder)
         site.ask('reload')

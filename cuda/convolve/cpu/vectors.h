@@ -50,8 +50,10 @@
  * registers for its addends, nor repeats a load, which may cross a cache line, as an operand of each of its uses. */
 #if defined __SSE2__
 #define keep_in_register(v) __asm__ ("" : "+v"(v))
+#elif defined __aarch64__
+#define keep_in_register(v) __asm__ ("" : "+w"(v))
 #else
-#define keep_in_register(v)
+#define keep_in_register(v) ((void) 0)
 #endif
 
 /* In lanes of 16 bytes: interleave bytes or words, multiply bytes with signed bytes and add two products to 16 bits,

@@ -39,7 +39,7 @@ typedef struct {
   uint16_t *block;
 
   /* of the frame */
-  int threshold_least; /* max (96, G) */
+  int threshold_least; /* max (CF_RUNNING_LEAST, G) */
   CfRunningMode mode;
   bool first, wants_blocks;
   int n_colors, size; /* views that decide: the first 1 or 3; bytes of a sample - 1 */

@@ -102,6 +102,15 @@ v_widen (const void *p)
   return (V) __builtin_convertvector (v, V2);
 }
 
+#ifdef __ARM_NEON
+#include <arm_neon.h>
+#define v_min_1(a, b) ((V) vminq_u8 ((uint8x16_t) (a), (uint8x16_t) (b)))
+#define v_max_1(a, b) ((V) vmaxq_u8 ((uint8x16_t) (a), (uint8x16_t) (b)))
+#define v_min_2(a, b) ((V) vminq_u16 ((uint16x8_t) (a), (uint16x8_t) (b)))
+#define v_max_2(a, b) ((V) vmaxq_u16 ((uint16x8_t) (a), (uint16x8_t) (b)))
+#define v_min_4(a, b) ((V) vminq_u32 ((uint32x4_t) (a), (uint32x4_t) (b)))
+#define v_max_4(a, b) ((V) vmaxq_u32 ((uint32x4_t) (a), (uint32x4_t) (b)))
+#else
 #define v_lt(T, a, b) ((V) ((T) (a) < (T) (b)))
 #define v_pick(a, b, m) (((a) & (m)) | ((b) & ~(m)))
 #define v_min_1(a, b) v_pick (a, b, v_lt (V, a, b))
@@ -110,6 +119,7 @@ v_widen (const void *p)
 #define v_max_2(a, b) v_pick (b, a, v_lt (V2, a, b))
 #define v_min_4(a, b) v_pick (a, b, v_lt (V4, a, b))
 #define v_max_4(a, b) v_pick (b, a, v_lt (V4, a, b))
+#endif
 #define v_zero() ((V) { 0 })
 #define v_add_2(a, b) ((V) ((V2) (a) + (V2) (b)))
 #define v_sub_2(a, b) ((V) ((V2) (a) - (V2) (b)))
@@ -118,8 +128,10 @@ v_widen (const void *p)
 /* Forces the value into a register here. */
 #if defined __SSE2__
 #define keep_in_register(v) __asm__ ("" : "+v"(v))
+#elif defined __aarch64__
+#define keep_in_register(v) __asm__ ("" : "+w"(v))
 #else
-#define keep_in_register(v)
+#define keep_in_register(v) ((void) 0)
 #endif
 
 #define N(name) GLUE (name##_, SIZE)

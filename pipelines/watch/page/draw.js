@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Copyright (C) 2026 the gst-cuda-filters authors
 // Draws areas over the picture, by mouse and by keyboard: the rectangles of `roi`, the polygons of `mask-polygons`, the
-// polygons with names of `zones`, and the points of `seeds`. All points are fractions of the frame.
+// polygons with names of `zones`, the points of `seeds`, and where to search. All points are fractions of the frame.
 'use strict';
 
 const STEP = 0.01; // of an arrow key
@@ -17,7 +17,13 @@ const KINDS = {
   'zones': { corners: 0, named: true, help: POLYGON + ' Events have the name of the zone.' },
   'seeds': { corners: 1, pixels: true, help: 'Click for each point. Keys, when the picture has the focus: Enter sets a '
     + 'point, arrows move it.' + ANY },
+  'rectangle to search': { corners: 2, one: true, help: 'Drag the mouse over the picture, or press Enter and arrows '
+    + 'when it has the focus. Then ask what moved there: below. Nothing drawn: the whole frame is searched.' },
+  'polygon to search': { corners: 0, one: true, help: POLYGON + ' Then ask what moved there: below.' },
 };
+
+// Where to search is drawn like a property, but there is no element that has it.
+const SEARCHED = new Map(['rectangle to search', 'polygon to search'].map(name => [name, { property: { name, value: '' } }]));
 
 const SVG = 'http://www.w3.org/2000/svg';
 let shapes = []; // of lists of points [x, y], with a `name` if they are zones; a rectangle has two corners
@@ -26,7 +32,7 @@ let open = false; // the chosen polygon gets more corners
 let held = null; // the point that the mouse has
 let touched = false; // what is shown is not what is in force
 
-const control = () => controls.get(find('target').value);
+const control = () => SEARCHED.get(find('target').value) ?? controls.get(find('target').value);
 const kind = () => KINDS[control()?.property.name];
 const clip = x => Math.min(1, Math.max(0, x));
 const number = x => String(+clip(x).toFixed(4));
@@ -96,17 +102,19 @@ function paint() {
     return [area, text, ...shape.map(([cx, cy]) => node('ellipse', { cx, cy, rx: 5 / width, ry: 5 / height }))];
   }));
   find('areas').textContent = kind() ? write() : '';
+  if (kind()?.one) // nothing is to be applied
+    control().property.value = write();
   find('name').value = chosen?.name ?? '';
   find('name').disabled = !chosen;
 }
 
-// Begins an area. A zone has the first number that is no zone's name.
+// Begins an area; of those to search there is only one. A zone has the first number that is no zone's name.
 function add(...points) {
   let n = 1;
   while (shapes.some(shape => shape.name === `zone${n}`))
     n++;
   chosen = Object.assign(points, { name: kind().named ? `zone${n}` : '' });
-  shapes.push(chosen);
+  shapes = kind().one ? [chosen] : [...shapes, chosen];
   open = !kind().corners;
 }
 
@@ -202,6 +210,7 @@ function begin() {
   open = touched = false;
   find('help').textContent = kind()?.help ?? '';
   find('named').hidden = !kind()?.named;
+  find('apply').hidden = kind()?.one ?? false;
   paint();
 }
 
@@ -216,12 +225,31 @@ find('clear').onclick = () => { shapes = []; chosen = null; open = false; touche
 find('target').onchange = begin;
 find('apply').onclick = () => { open = false; set(find('target').value, write()); };
 
-// Another camera, or another filter line.
-window.addEventListener('controls', () => {
-  const drawn = [...controls].filter(([, { property }]) => property.name in KINDS && property.live);
-  find('target').replaceChildren(...drawn.map(([key, { property, title }]) => {
-    return make('option', { value: key, textContent: `${property.name} of ${title}` });
-  }));
-  find('drawing').hidden = find('help').hidden = drawn.length === 0;
+// Returns the polygon that was drawn last for the search; '': the whole frame.
+function searchedArea() {
+  const shape = kind()?.one ? shapes[0] : null;
+  if (!shape || (!kind().corners && shape.length < 3))
+    return '';
+  const [x, y, w, h] = kind().corners ? bounds(shape) : [];
+  const corners = kind().corners ? [[x, y], [x + w, y], [x + w, y + h], [x, y + h]] : shape;
+  return corners.map(point => point.map(number).join(',')).join(' ');
+}
+
+// Another camera, another filter line, or who has logged in is known: a viewer draws nothing but where to search.
+function offer() {
+  const may = document.body.dataset.role !== 'viewer';
+  const drawn = [...controls].filter(([, { property }]) => may && property.name in KINDS && property.live);
+  find('target').replaceChildren(...drawn.map(([key, { property, title }]) =>
+    make('option', { value: key, textContent: `${property.name} of ${title}` })),
+  ...[...SEARCHED.keys()].map(name => make('option', { value: name, textContent: name })));
+  find('drawing').hidden = find('help').hidden = false;
   begin();
+}
+
+window.addEventListener('controls', offer);
+window.addEventListener('role', offer);
+window.addEventListener('hashchange', () => {
+  SEARCHED.forEach(({ property }) => { property.value = ''; });
+  shapes = [];
+  touched = false;
 });

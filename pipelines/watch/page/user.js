@@ -25,13 +25,14 @@
     form.querySelector('button').disabled = false;
   };
 
-  // Shows the user with a way out, and switches off what a viewer may not do: the server refuses it anyway.
+  // Shows the user with a way out, and switches off what a viewer may not do: the server refuses it anyway. What
+  // viewers may draw, draw.js knows.
   const showUser = async () => {
     const { user, role } = await (await fetch('api/v1/me')).json();
     document.body.dataset.role = role;
     window.dispatchEvent(new Event('role'));
     if (role === 'viewer')
-      for (const part of document.querySelectorAll('.tools, #draw, #controls'))
+      for (const part of document.querySelectorAll('.tools:not(#drawing, #search), #controls'))
         part.inert = true;
     if (!user)
       return;
