@@ -13,9 +13,11 @@ _cf_options () { # PROGRAM
         "--processes --gpus --memory --bare --queue --sweep --study --peers --no-limits --json --force --version" ;;
     cf-demo) echo "--help --input --filter --before --layout --output --force --frames --noise --page --version" ;;
     cf-diagnose) echo "--help --version" ;;
+    cf-effect) echo "--help --force --list --version" ;;
     cf-identify)
       echo "--help --output --force --window --fragment --blur --chart --noise --symmetry --max-radius --version" ;;
     cf-regions) echo "--help --filter --interval --largest --frames --json --version" ;;
+    cf-restore) echo "--help --force --show --version" ;;
     cf-search) echo "--help --config --json --state --version" ;;
     cf-verify) echo "--help --key --original --version" ;;
     cf-watch) echo "--help --check --hash-password --page-link --try --version" ;;
@@ -53,4 +55,5 @@ _cf_complete () {
   [ "$words" = @files ] || mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
 }
 
-complete -o default -F _cf_complete cf-bench cf-demo cf-diagnose cf-identify cf-regions cf-search cf-verify cf-watch
+complete -o default -F _cf_complete cf-bench cf-demo cf-diagnose cf-effect cf-identify cf-regions cf-restore cf-search \
+  cf-verify cf-watch

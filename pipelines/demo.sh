@@ -16,12 +16,16 @@ usage: pipelines/demo.sh [options] [INPUT]
 Runs video through filters and shows it: in a window if there is a display, else
 in a file with a PNG of one frame beside it. Without INPUT: a moving test pattern
 with salt-and-pepper noise, and beside it what a median leaves of that. With INPUT:
-what each of the four elements does with it. The last line is backend, frames and
+what four of the elements do with it. The last line is backend, frames and
 frames/s. Ctrl-C ends; the file stays playable.
 
-  INPUT               a video file, rtsp://..., or a camera: /dev/video0
+  INPUT               a video file, rtsp://..., or a camera: /dev/video0;
+                      or FILE.json, a file of cf-watch: its cameras, until Ctrl-C,
+                      and the address of its page (pipelines/examples/watch.json)
   -f, --filter LINE   only this element line, beside the original
                       ('cudamedian kernel-size=5')
+      --page          the same on a page in the browser, where the filter can be
+                      changed while the video runs: cf-watch --try
   -o, --output FILE   write this .mp4, .mkv, .webm or .avi and show no window
                       (without a display: cudafilters-demo.webm in this folder)
       --force         replace FILE if it exists
@@ -34,15 +38,18 @@ frames/s. Ctrl-C ends; the file stays playable.
   -h, --help          print this text
 
 Missing packages are installed with apt-get (with sudo unless you are root). The
-build goes to ${CF_BUILD:-$CF_ROOT/build} (CF_BUILD in the
-environment names another folder); it has CUDA kernels if nvcc is found.
+build goes to ${CF_BUILD:-$CF_ROOT/build-demo} (CF_BUILD in
+the environment names another folder); it has CUDA kernels if nvcc is found.
 END
 }
 
 # Prints the packages that are missing to show or write the result.
 runtime_packages () {
   local elements=(videotestsrc:gstreamer1.0-plugins-base compositor:gstreamer1.0-plugins-base)
-  if [ -n "$output" ] || [ -z "${DISPLAY:-}${WAYLAND_DISPLAY:-}" ]; then
+  if [ "$watch" = 1 ]; then # small pictures, and what is recorded and shown large
+    elements+=(jpegenc:gstreamer1.0-plugins-good x264enc:gstreamer1.0-plugins-ugly h264parse:gstreamer1.0-plugins-bad)
+    case $input in '' | *.json) ;; *) elements+=(avdec_h264:gstreamer1.0-libav) ;; esac
+  elif [ -n "$output" ] || [ -z "${DISPLAY:-}${WAYLAND_DISPLAY:-}" ]; then
     elements+=(vp8enc:gstreamer1.0-plugins-good pngenc:gstreamer1.0-plugins-good)
   elif [ -n "${WAYLAND_DISPLAY:-}" ] && [ -z "${DISPLAY:-}" ]; then
     elements+=(waylandsink:gstreamer1.0-plugins-bad)
@@ -50,14 +57,14 @@ runtime_packages () {
     elements+=(ximagesink:gstreamer1.0-x)
   fi
   case $output in *.[mM][pP]4) elements+=(x264enc:gstreamer1.0-plugins-ugly) ;; esac
-  if [ -n "$input" ]; then
+  if [ "$watch" = 0 ] && [ -n "$input" ]; then
     elements+=(decodebin:gstreamer1.0-plugins-base matroskademux:gstreamer1.0-plugins-good
       textoverlay:gstreamer1.0-x) # the names in the picture
   fi
   cf_element_packages "${elements[@]}"
 }
 
-diagnose=0 input='' output='' pass=()
+diagnose=0 watch=0 input='' output='' filter='' pass=()
 while [ $# -gt 0 ]; do
   case $1 in --*=*) set -- "${1%%=*}" "${1#*=}" "${@:2}" ;; esac
   case $1 in
@@ -66,11 +73,13 @@ while [ $# -gt 0 ]; do
     --diagnose) diagnose=1 ;;
     --no-install) export CF_NO_INSTALL=1 ;;
     --force) pass+=(--force) ;;
+    --page) watch=1 ;;
     -i | --input | -o | --output | -f | --filter | -n | --frames | --noise)
       [ $# -gt 1 ] || cf_wrong "$1 needs a value; --help lists the options"
       case $1 in
         -i | --input) input=$2 ;;
         -o | --output) output=$2 pass+=("$1" "$2") ;;
+        -f | --filter) filter=$2 pass+=("$1" "$2") ;;
         *) pass+=("$1" "$2") ;;
       esac
       shift ;;
@@ -81,6 +90,13 @@ while [ $# -gt 0 ]; do
   esac
   shift
 done
+allowed=0
+case $input:$filter in
+  *.json:*) watch=1 ;;
+  *:?*) allowed=2 ;;
+esac
+[ "$watch" = 0 ] || [ ${#pass[@]} = $allowed ] ||
+  cf_wrong "only INPUT and --filter go with --page, and nothing with FILE.json; --help lists the options"
 [ -z "$input" ] || pass+=(--input "$input")
 
 # Checked before anything is installed or built; cf-demo checks the rest.
@@ -90,7 +106,7 @@ case $input in
     [ -r "$input" ] ||
       cf_wrong "no readable file or camera \"$input\"; INPUT is a file, rtsp://... or /dev/videoN" ;;
 esac
-if [ "$diagnose" = 0 ] && { [ -n "$output" ] || [ -z "${DISPLAY:-}${WAYLAND_DISPLAY:-}" ]; }; then
+if [ "$diagnose$watch" = 00 ] && { [ -n "$output" ] || [ -z "${DISPLAY:-}${WAYLAND_DISPLAY:-}" ]; }; then
   folder=$(dirname "${output:-.}")
   [ -d "$folder" ] && [ -w "$folder" ] ||
     cf_wrong "the folder \"$folder\", in which the video would be written, is not there or cannot be written;" \
@@ -100,20 +116,49 @@ case " ${pass[*]} " in
   *' --force '*) ;;
   *) [ ! -e "$output" ] || cf_wrong "\"$output\" exists already; --force replaces it" ;;
 esac
-build=$(cf_build_folder build) || exit 1
+build=$(cf_build_folder build-demo) || exit 1
 
-mapfile -t packages < <({ cf_build_packages; [ "$diagnose" = 1 ] || runtime_packages; } | tr ' ' '\n')
+needed () {
+  cf_build_packages
+  [ "$diagnose" = 1 ] || runtime_packages
+  [ "$watch" = 0 ] || echo libsoup-3.0-0 libcrypt-dev libmosquitto-dev libsqlite3-dev
+}
+mapfile -t packages < <(needed | tr ' ' '\n')
 cf_install "${packages[@]}" || exit 1
-headers=$(cf_video_headers "$build") || cf_install libgstreamer-plugins-base1.0-dev || exit 1
+targets=(gst/libgstcudafilters.so pipelines/cf-demo pipelines/cf-diagnose)
+headers=(gstreamer-video-1.0:libgstreamer-plugins-base1.0-dev)
+if [ "$watch" = 1 ]; then
+  targets=(gst/libgstcudafilters.so pipelines/watch/cf-watch)
+  headers+=(libsoup-3.0:libsoup-3.0-dev)
+fi
+unpacked=$(cf_headers "$build" "${headers[@]}") || cf_install "${headers[@]#*:}" || exit 1
 # With a GPU here: kernels for that one only, because kernels for all GPUs take minutes to
 # compile. Without: for the oldest architecture, which the driver compiles for later ones.
-cf_build "$build" --buildtype=release -Dtests=false ${headers:+"-Dpkg_config_path=$headers"} \
-  "-Dcuda-archs=$(cf_gpu_arch || echo 75)" -- \
-  gst/libgstcudafilters.so pipelines/cf-demo pipelines/cf-diagnose || exit 1
+# Of the CPU code for x86, what this machine would take.
+isa=sse4_1
+for name in avx2 avx512bw; do
+  ! grep -qsw "$name" /proc/cpuinfo || isa=$name
+done
+cf_build "$build" --buildtype=release -Dtests=false "-Dcpu-isas=$isa" ${unpacked:+"-Dpkg_config_path=$unpacked"} \
+  "-Dcuda-archs=$(cf_gpu_arch || echo 75)" -- "${targets[@]}" || exit 1
 
 export GST_PLUGIN_PATH="$build/gst${GST_PLUGIN_PATH:+:$GST_PLUGIN_PATH}"
 [ "$diagnose" = 0 ] || exec "$build/pipelines/cf-diagnose"
-"$build/pipelines/cf-demo" "${pass[@]}"
+program=$build/pipelines/watch/cf-watch
+if [[ $input = *.json ]]; then
+  # Ctrl-C is for cf-watch alone, which then finishes its files.
+  "$program" "$input" | {
+    trap '' INT
+    while IFS= read -r line; do
+      printf '%s\n' "$line"
+      [[ $line != *'"type":"ready"'* ]] || cf_say "the page: $("$program" --page-link "$input")"
+    done
+  }
+  exit "${PIPESTATUS[0]}"
+fi
+run=("$build/pipelines/cf-demo" "${pass[@]}")
+[ "$watch" = 0 ] || run=("$program" --try "${input:-test}" ${filter:+"$filter"})
+"${run[@]}"
 status=$?
 # 3: GStreamer has no demuxer or decoder for the input, which shows only now.
 for pair in avdec_h264:gstreamer1.0-libav tsdemux:gstreamer1.0-plugins-bad; do
@@ -121,7 +166,7 @@ for pair in avdec_h264:gstreamer1.0-libav tsdemux:gstreamer1.0-plugins-bad; do
   mapfile -t packages < <(cf_element_packages "$pair")
   if [ ${#packages[@]} -gt 0 ]; then
     cf_install "${packages[@]}" || break
-    "$build/pipelines/cf-demo" "${pass[@]}"
+    "${run[@]}"
     status=$?
   fi
 done

@@ -5,8 +5,8 @@
 # effect.sh: everyday uses of the filters of this project. demo.sh builds what it runs.
 
 set -u
-# shellcheck source-path=SCRIPTDIR source=lib.sh
-. "$(dirname "$0")/lib.sh"
+# shellcheck source-path=SCRIPTDIR source=play.sh
+. "$(dirname "$0")/play.sh"
 
 usage () {
   cat << 'END'
@@ -15,12 +15,14 @@ usage: pipelines/effect.sh EFFECT FILE OUT.mkv        a video file with the effe
        pipelines/effect.sh EFFECT [/dev/video0]       a camera, in a window
        pipelines/effect.sh EFFECT rtsp://... OUT.mkv  a network camera, until Ctrl-C
        pipelines/effect.sh EFFECT test [OUT.mkv]      a test pattern
-       pipelines/effect.sh --list                     the effects and their element lines
-       pipelines/effect.sh --version
-OUT may end in .mkv, .mp4, .webm or .avi; --force in front of all replaces it if it
-exists. The same line for gst-launch-1.0 is printed before it runs, to be copied and
-changed. FILTER='cudaconvolve preset=box kernel-size=31' in the environment replaces
+OUT may end in .mkv, .mp4, .webm or .avi. The same line for gst-launch-1.0 is printed
+before it runs, to be copied and changed. FILTER='cudaconvolve preset=box kernel-size=31' in the environment replaces
 the element line of any effect. restore.sh restores blurred video.
+
+  --force        in front of all: replace OUT if it exists
+  --list         print the effects and their element lines
+  --version      print the version
+  -h, --help     print this text
 
 Effects:
 END

@@ -7,14 +7,8 @@
 #
 #   CF_NO_INSTALL=1   never install: list missing packages and fail
 
-CF_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-
-cf_say () { printf '%s\n' "$*" >&2; }
-cf_die () { cf_say "$(basename "$0"): $*"; exit 1; }
-# Ends with the status that the programs have for a wrong command line.
-cf_wrong () { cf_say "$(basename "$0"): $*"; exit 2; }
-# The version has one place, meson.build.
-cf_version () { sed -n "s/^  version : '\(.*\)',$/$(basename "$0") (gst-cuda-filters) \1/p" "$CF_ROOT/meson.build"; }
+# shellcheck source-path=SCRIPTDIR source=play.sh
+. "$(dirname "${BASH_SOURCE[0]}")/play.sh"
 
 # Returns whether nvcc is installed; the toolkit's folder is often not in PATH.
 cf_have_nvcc () { command -v nvcc > /dev/null || [ -x /usr/local/cuda/bin/nvcc ]; }
@@ -42,24 +36,29 @@ cf_whole_build_packages () {
   pkg-config --exists sqlite3 2> /dev/null || echo libsqlite3-dev
 }
 
-# cf_video_headers DIR: makes the headers of gstreamer-video usable without installing their package, which depends on
-# Mesa and LLVM (260 MB in Debian 12): unpacks it in DIR. Prints the folder for pkg-config, nothing where the headers
-# are installed. Fails if it cannot; the package has to be installed then.
-cf_video_headers () {
-  local dir=$1/headers lib
-  ! pkg-config --exists gstreamer-video-1.0 2> /dev/null || return 0
-  lib=$(echo "$dir"/usr/lib/*/pkgconfig)
-  if [ ! -e "$lib/gstreamer-video-1.0.pc" ]; then
-    [ "${CF_NO_INSTALL:-0}" = 0 ] || return 1
-    mkdir -p "$dir" &&
-      (cd "$dir" && apt-get -qq download libgstreamer-plugins-base1.0-dev && dpkg-deb -x ./*.deb . && rm ./*.deb) \
-        > "$dir/log" 2>&1 || return 1
+# cf_headers DIR PC:PACKAGE...: makes the headers that pkg-config calls PC usable without installing their PACKAGE,
+# which depends on Mesa and LLVM, on GTK 4 and a C++ compiler (260 and 500 MB in Debian 12): unpacks it in DIR. Its
+# libraries have to be installed. Prints the folder for pkg-config, nothing where all headers are installed. Fails if
+# it cannot; the packages have to be installed then.
+cf_headers () {
+  local dir=$1/headers pair package file lib=''
+  for pair in "${@:2}"; do
+    package=${pair#*:}
+    ! pkg-config --exists "${pair%%:*}" 2> /dev/null || continue
+    if [ ! -e "$dir/$package" ]; then
+      [ "${CF_NO_INSTALL:-0}" = 0 ] || return 1
+      mkdir -p "$dir" &&
+        (cd "$dir" && apt-get -qq download "$package" && dpkg-deb -x "$package"_*.deb . && rm "$package"_*.deb) \
+          > "$dir/log" 2>&1 || return 1
+    fi
     lib=$(echo "$dir"/usr/lib/*/pkgconfig)
-    # Its libraries are links to those of the package with the libraries, which is installed.
-    sed -i "s|^prefix=.*|prefix=$dir/usr|; /^Requires.private/d" "$lib/gstreamer-video-1.0.pc" &&
-      ln -sf "/${lib#"$dir/"}/../libgstvideo-1.0.so.0" "$lib/../libgstvideo-1.0.so" || return 1
-  fi
-  PKG_CONFIG_PATH=$lib pkg-config --exists gstreamer-video-1.0 && echo "$lib"
+    sed -i "s|^prefix=.*|prefix=$dir/usr|; /^Requires.private/d" "$lib"/*.pc || return 1
+    for file in "$lib"/../*.so; do # links to what the package of the library has
+      ln -sf "/${lib#"$dir/"}/../$(basename "$(readlink "$file")")" "$file" || return 1
+    done
+    PKG_CONFIG_PATH=$lib pkg-config --exists "${pair%%:*}" && touch "$dir/$package" || return 1
+  done
+  echo "$lib"
 }
 
 # cf_element_packages ELEMENT:PACKAGE...: prints the packages of the elements that
@@ -72,7 +71,7 @@ cf_element_packages () {
   done
 }
 
-# cf_progress LOG: writes its input to LOG, and of ninja's and apt's reports how much is done: on one line of a
+# cf_progress LOG: appends its input to LOG, and of ninja's and apt's reports how much is done: on one line of a
 # terminal, else at each fifth.
 cf_progress () {
   local line text part shown=-1 kind='' last='' format='  %.76s\n'
@@ -97,7 +96,7 @@ cf_progress () {
       printf "$format" "$text" >&2
     fi
     shown=$((part / 20))
-  done 3> "$1"
+  done 3>> "$1"
   [ ! -t 2 ] || printf '%78s\r' '' >&2
 }
 
@@ -133,16 +132,19 @@ There is no sudo here. As root, type:  ${line#sudo }"
   cf_say "to install: ${missing[*]}"
   log=$(mktemp)
   # Waits for another apt to end, ten minutes at most.
-  apt=(env DEBIAN_FRONTEND=noninteractive LC_ALL=C apt-get -q -y -o DPkg::Lock::Timeout=600)
+  apt=(env DEBIAN_FRONTEND=noninteractive LC_ALL=C apt-get -q -o DPkg::Lock::Timeout=600 -o Dpkg::Use-Pty=0)
   # If the index cannot be updated, the present one may do.
   "${as_root[@]}" "${apt[@]}" update > "$log" 2>&1 ||
     cf_say "apt-get update failed; trying with the package lists at hand"
   apt+=(install --no-install-recommends)
-  # Without a lock and as any user: only the sizes.
+  # Without a lock and as any user: only the sizes. With -y it would install, whatever --assume-no says.
   "${apt[@]}" --assume-no -o Debug::NoLocking=1 "${missing[@]}" 2> /dev/null |
     sed -nE 's/^.* ([0-9]+) newly installed.*/  \1 packages/p; s/^Need to get (.*) of archives.*/  \1 to download/p
       s/^After this operation, (.*) of additional.*/  \1 on the disk/p' >&2
-  "${as_root[@]}" "${apt[@]}" -o APT::Status-Fd=1 "${missing[@]}" 2>&1 < /dev/null | cf_progress "$log"
+  # The status has a pipe of its own: in one with the output, that of a package's script can fail and so the package.
+  # sudo closes all but the first three.
+  "${as_root[@]}" sh -c 'exec "$@" 3>&2 2>&1' sh "${apt[@]}" -y -o APT::Status-Fd=3 "${missing[@]}" \
+    < /dev/null 2> >(cf_progress "$log") | cf_progress "$log"
   status=${PIPESTATUS[0]}
   if [ "$status" -ne 0 ]; then
     tail -n 15 "$log" >&2
@@ -163,9 +165,10 @@ cf_gpu_arch () {
 }
 
 # cf_build DIR SETUP-ARGUMENTS -- TARGETS...: configures DIR with meson unless it is
-# a build directory, and builds the targets (none: everything).
+# a build directory, again where packages have come since, which meson does not see, and
+# builds the targets (none: everything).
 cf_build () {
-  local dir=$1 setup=() log version
+  local dir=$1 setup=() log version again=()
   shift
   while [ $# -gt 0 ] && [ "$1" != -- ]; do
     setup+=("$1")
@@ -181,15 +184,17 @@ cf_build () {
   log=$dir/build.log
   mkdir -p "$dir" && exec 9> "$dir/lock" || return 1
   flock -n 9 || { cf_say "another program builds in $dir; waiting until it ends"; flock 9; }
-  if [ ! -f "$dir/build.ninja" ]; then
+  [ ! -f "$dir/build.ninja" ] || again=(--reconfigure)
+  if [ ${#again[@]} = 0 ] || [ /var/lib/dpkg/status -nt "$dir/build.ninja" ]; then
     cf_say "configuring $dir"
-    if ! meson setup "${setup[@]}" "$dir" "$CF_ROOT" > "$log" 2>&1; then
+    if ! meson setup "${again[@]}" "${setup[@]}" "$dir" "$CF_ROOT" > "$log" 2>&1; then
       tail -n 20 "$log" >&2
       cf_say "meson could not configure $dir; its output is in $log"
       return 1
     fi
   fi
   cf_say "building in $dir"
+  : > "$log"
   ninja -C "$dir" "$@" 2>&1 | cf_progress "$log"
   if [ "${PIPESTATUS[0]}" -ne 0 ]; then
     grep -A 12 -m 3 -E '^FAILED|error:|^ninja: error' "$log" >&2 || tail -n 30 "$log" >&2
@@ -206,29 +211,4 @@ cf_build_folder () {
   mkdir -p "$dir" 2> /dev/null && [ -w "$dir" ] ||
     cf_die "the folder \"$dir\", in which the project is built, cannot be written; another one:  CF_BUILD=~/cf-build $0"
   (cd "$dir" && pwd)
-}
-
-# cf_program NAME: prints the path of a program of this project that is built or installed. Ends the script with a
-# message where there is none.
-cf_program () {
-  local built=${CF_BUILD:-$CF_ROOT/build}/pipelines/$1
-  if [ -x "$built" ]; then
-    echo "$built"
-  else
-    command -v "$1" || cf_die "$1 is not found; ./pipelines/demo.sh builds it"
-  fi
-}
-
-# cf_value TEXT: prints the text as the value of a property in a filter line.
-cf_value () {
-  local text=${1//\\/\\\\}
-  printf '"%s"' "${text//\"/\\\"}"
-}
-
-# cf_run ARGUMENTS...: executes cf-demo. Ends the script with a message where it or the plugin is not found.
-cf_run () {
-  local program build=${CF_BUILD:-$CF_ROOT/build}
-  program=$(cf_program cf-demo) || exit 1
-  [ ! -e "$build/gst" ] || export GST_PLUGIN_PATH="$build/gst${GST_PLUGIN_PATH:+:$GST_PLUGIN_PATH}"
-  exec "$program" "$@"
 }

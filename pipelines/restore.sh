@@ -6,8 +6,8 @@
 # cf-identify or with a preset of the element. demo.sh builds what it runs.
 
 set -u
-# shellcheck source-path=SCRIPTDIR source=lib.sh
-. "$(dirname "$0")/lib.sh"
+# shellcheck source-path=SCRIPTDIR source=play.sh
+. "$(dirname "$0")/play.sh"
 
 usage () {
   cat << 'END'
@@ -15,14 +15,17 @@ usage: pipelines/restore.sh BLUR FILE [OUT.mkv]          a video file; without O
        pipelines/restore.sh BLUR /dev/video0 [OUT.mkv]   a camera
        pipelines/restore.sh BLUR rtsp://... [OUT.mkv]    a network camera, until Ctrl-C
        pipelines/restore.sh --show FILE [OUT.mkv]        blurs a sharp video: left blurred, right restored
-       pipelines/restore.sh --version
 BLUR is one of
   coefficients.json   a file written by cf-identify
   gauss:1.5           a round blur, as of a lens out of focus (sigma 0.5 to 3)
   motion:9:0          a camera that moved: length 3 to 15, degrees 0, 45, 90 or 135
 Only the luma is restored: chroma has another resolution. OUT may end in .mkv, .mp4, .webm
-or .avi; --force in front of all replaces it if it exists. The same line for gst-launch-1.0
-is printed before it runs, to be copied and changed.
+or .avi. The same line for gst-launch-1.0 is printed before it runs, to be copied and changed.
+
+  --force        in front of all: replace OUT if it exists
+  --show         blur a sharp video by motion:9:0 first, and show both
+  --version      print the version
+  -h, --help     print this text
 END
 }
 

@@ -42,7 +42,7 @@ static const char summary[] =
 static const char description[] =
     "A first FILE:\n  { \"cameras\": { \"door\": { \"source\": \"rtsp://192.168.1.20/stream1\",\n"
     "                           \"filter\": \"cudamedian kernel-size=3\" } } }\n"
-    "All settings: docs/watch.md, which Debian's package has in /usr/share/doc/cudafilters-tools";
+    "All settings: docs/watch.md, which Debian's package cudafilters-doc has in /usr/share/doc/cudafilters-doc";
 
 /* ---- the service manager ------------------------------------------------- */
 

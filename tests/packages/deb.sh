@@ -29,7 +29,7 @@ result $? "lintian" "$work/lintian.log"
 plugin=$(echo "$work"/gstreamer1.0-cudafilters_"$version"_*.deb)
 tools=$(echo "$work"/cudafilters-tools_"$version"_*.deb)
 [ -f "$plugin" ] && [ -f "$tools" ] && [ -f "$work/gst-cuda-filters_$version.tar.xz" ]
-result $? "two packages and a source of version $version"
+result $? "plugin, tools and a source of version $version"
 tar -tf "$work/gst-cuda-filters_$version.tar.xz" > "$work/source.list"
 grep -q '/meson.build$' "$work/source.list" && ! grep -E '/(\.git|build|obj-[^/]*|debian/tmp)/' "$work/source.list"
 result $? "the source has files of a build or of git" "$work/source.list"
@@ -40,19 +40,23 @@ dpkg-deb -f "$tools" Depends | grep -q gstreamer1.0-cudafilters
 result $? "the tools depend on the plugin"
 
 unpacked=$work/unpacked
-dpkg-deb -x "$plugin" "$unpacked" && dpkg-deb -x "$tools" "$unpacked"
+for package in "$plugin" "$tools" "$work"/{cudafilters-doc,python3-cudafilters}_"$version"_all.deb; do
+  dpkg-deb -x "$package" "$unpacked" || break
+done
 result $? "the packages cannot be unpacked"
-for program in cf-bench cf-demo cf-diagnose cf-identify cf-regions cf-search cf-verify cf-watch; do
+for program in cf-bench cf-demo cf-diagnose cf-effect cf-identify cf-regions cf-restore cf-search cf-verify cf-watch; do
   [ -x "$unpacked/usr/bin/$program" ] && [ -s "$unpacked/usr/share/man/man1/$program.1.gz" ] &&
     [ -s "$unpacked/usr/share/bash-completion/completions/$program" ]
   result $? "$program with its page and its completion"
 done
 # A program that is new has to be named above.
 programs=("$unpacked"/usr/bin/*)
-[ ${#programs[@]} = 8 ]
-result $? "8 programs, not ${#programs[@]}"
-[ -s "$unpacked/usr/share/doc/cudafilters-tools/watch.md.gz" ]
-result $? "cf-watch's settings"
+[ ${#programs[@]} = 10 ]
+result $? "10 programs, not ${#programs[@]}"
+pages=$unpacked/usr/share/doc/cudafilters-doc
+rm "$pages/COPYING" && touch "$pages/COPYING" # a link into a package of its own
+python3 "$root/docs/pages.py" --check "$pages" > "$work/links.log" 2>&1
+result $? "a link in the installed pages leads nowhere" "$work/links.log"
 objects=("$unpacked"/usr/lib/*/gstreamer-1.0/libgstcudafilters.so "${programs[@]}")
 ! strings -a "${objects[@]}" | grep -F "$work/" > "$work/paths"
 result $? "the path of the build is in an installed file" "$work/paths"
@@ -64,6 +68,7 @@ if [ -n "$(GST_PLUGIN_PATH='' gst-inspect-1.0 cudafilters 2> /dev/null)" ]; then
   skip "launch: the plugin is installed here already"
 else
   GST_PLUGIN_PATH=$(dirname "${objects[0]}") GST_REGISTRY=$work/registry.bin PATH=$unpacked/usr/bin:$PATH \
+    PYTHONPATH=$unpacked/usr/lib/python3/dist-packages \
     PKG_CONFIG_PATH=$unpacked/usr/share/pkgconfig C_INCLUDE_PATH=$unpacked/usr/include/gstreamer-1.0 \
     "$root/debian/tests/launch" > "$work/launch.log" 2>&1
   result $? "debian/tests/launch" "$work/launch.log"
