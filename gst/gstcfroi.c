@@ -1131,11 +1131,10 @@ carry_held (GstCfRoi *roi, const GArray *found)
       carry (roi, h);
   }
   for (guint i = 0; i < roi->held->len; i++) {
-    Held *h = &g_array_index (roi->held, Held, i);
+    const Held *h = &g_array_index (roi->held, Held, i);
 
     if (h->fresh && h->carrier.type)
       replace_older (roi, h);
-    h->fresh = FALSE;
   }
 }
 
@@ -1158,8 +1157,9 @@ list_held (GstCfRoi *roi)
   guint n = 0;
 
   for (guint i = 0; i < roi->held->len; i++) {
-    const Held h = g_array_index (roi->held, Held, i);
+    Held h = g_array_index (roi->held, Held, i);
 
+    h.fresh = FALSE;
     if (ABS (roi->time - h.seen) > roi->now.hold * (GstClockTimeDiff) GST_MSECOND)
       continue;
     g_array_index (roi->held, Held, n++) = h;
