@@ -370,7 +370,7 @@ push_frame (Stream *s)
   gst_buffer_unmap (in, &map);
   for (guint i = 0; i < n; i++) {
     static const gdouble confidences[] = { -1, 0.25, 0.75 };
-    const gint step = any (s, 7) - 3;
+    const gint step = any (s, 7) - 3, wider = any (s, 5) - 2, higher = any (s, 3) - 1;
     Region *r = &found[i];
     GstVideoRegionOfInterestMeta *meta;
 
@@ -379,7 +379,8 @@ push_frame (Stream *s)
       *r = s->sent[i];
       r->rect.x = ABS (r->rect.x + step);
       r->rect.y = ABS (r->rect.y + any (s, 2) * step);
-      r->rect.width += any (s, 3) * (step > 0);
+      r->rect.width = MAX (1, r->rect.width + wider);
+      r->rect.height = MAX (1, r->rect.height + higher);
     } else if (r->type >= MOTION) {
       r->rect.width += any (s, 20);
       r->rect.height += any (s, 20);
