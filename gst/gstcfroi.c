@@ -27,6 +27,7 @@
  * consist of cells of 16 x 16, and those of cudasegment may have been rounded twice, here and by a scaler. */
 #define MOTION_CELL 16
 #define ROUNDING 2
+#define FASTEST 10 /* widths and heights that a face may move by in a second */
 
 typedef enum { GST_CF_ROI_PASS, GST_CF_ROI_LAST, GST_CF_ROI_ALL, GST_CF_ROI_AUTO } GstCfRoiMissing;
 
@@ -1012,6 +1013,8 @@ hold (GstCfRoi *roi, const CfRect *rect)
  * - Since the two met, the carrier's left edge has moved by dL, the right one by dR. The box has moved by any of the
  *   numbers between, and by what the edges leave unknown (MOTION_CELL, ROUNDING) more or less. The same for top and
  *   bottom. All that is counted from where the two met, so no error adds up while the carrier lasts.
+ * - Motion that reaches from border to border of the frame, where they met and now, says nothing in this direction: rain
+ *   moves everywhere. There the box may have moved by FASTEST more, since the detector saw it.
  * - A box whose place holds a box of this frame with the same carrier is replaced by that: its past stays, its place
  *   is not filtered any more.
  *
@@ -1075,21 +1078,38 @@ carrier_of (const GArray *carriers, const CfRect *place)
   return best;
 }
 
+/* Returns how far a held region may have moved beyond what the edges of its carrier say, along an axis: with `start` and
+ * `now`, the carrier's begin and size on it; the frame's size and the region's. */
+static gdouble
+unknown_of (const GstCfRoi *roi, const Held *h, const gint start[2], const gint now[2], gint frame, gint size)
+{
+  const gint64 time = MIN (ABS (roi->time - h->seen), 60 * (gint64) GST_SECOND); /* the longest roi-hold */
+
+  if (h->carrier.type != g_quark_from_static_string ("motion"))
+    return ROUNDING;
+  if (MAX (start[0], now[0]) > 0 || MIN (start[0] + start[1], now[0] + now[1]) < frame)
+    return MOTION_CELL;
+  return (gdouble) (MOTION_CELL + time * FASTEST * size / (gint64) GST_SECOND);
+}
+
 /* Returns where a held region may be, whose carrier has gone on. */
 static CfRect
-place_of (const Held *h)
+place_of (const GstCfRoi *roi, const Held *h, const GstVideoInfo *info)
 {
   const CfRect *now = &h->carrier.rect, *start = &h->start, *from = &h->from;
-  const gint more = h->carrier.type == g_quark_from_static_string ("motion") ? MOTION_CELL : ROUNDING;
   const gint left = now->x - start->x, right = left + now->width - start->width;
   const gint top = now->y - start->y, below = top + now->height - start->height;
+  const gdouble aside = unknown_of (roi, h, (gint[]) { start->x, start->width }, (gint[]) { now->x, now->width },
+      GST_VIDEO_INFO_WIDTH (info), h->rect.width);
+  const gdouble up = unknown_of (roi, h, (gint[]) { start->y, start->height }, (gint[]) { now->y, now->height },
+      GST_VIDEO_INFO_HEIGHT (info), h->rect.height);
 
-  return rect_around (from->x + MIN (left, right) - more, from->y + MIN (top, below) - more,
-      from->width + ABS (right - left) + 2 * more, from->height + ABS (below - top) + 2 * more);
+  return rect_around (from->x + MIN (left, right) - aside, from->y + MIN (top, below) - up,
+      from->width + ABS (right - left) + 2 * aside, from->height + ABS (below - top) + 2 * up);
 }
 
 static void
-carry (const GstCfRoi *roi, Held *h)
+carry (const GstCfRoi *roi, Held *h, const GstVideoInfo *info)
 {
   if (h->carrier.type)
     h->carrier = follow (roi->carriers, &h->carrier);
@@ -1101,7 +1121,7 @@ carry (const GstCfRoi *roi, Held *h)
       h->past = around (&h->past, &h->place);
   }
   if (h->carrier.type && !h->fresh)
-    h->place = place_of (h);
+    h->place = place_of (roi, h, info);
 }
 
 /* Replaces the older ones of the same object. */
@@ -1121,14 +1141,14 @@ replace_older (GstCfRoi *roi, const Held *newer)
 
 /* Moves what is held to its place in this frame, whose regions are `found`. */
 static void
-carry_held (GstCfRoi *roi, const GArray *found)
+carry_held (GstCfRoi *roi, const GArray *found, const GstVideoInfo *info)
 {
   list_carriers (roi, found);
   for (guint i = 0; i < roi->held->len; i++) {
     Held *h = &g_array_index (roi->held, Held, i);
 
     if (!h->lost && !h->replaced)
-      carry (roi, h);
+      carry (roi, h, info);
   }
   for (guint i = 0; i < roi->held->len; i++) {
     const Held *h = &g_array_index (roi->held, Held, i);
@@ -1267,7 +1287,7 @@ list_found (GstCfRoi *roi, GstBuffer *in, const GstSegment *segment, const GstVi
       g_array_append_val (roi->rects, rect);
   }
   if (holds) {
-    carry_held (roi, has ? roi->last : roi->found);
+    carry_held (roi, has ? roi->last : roi->found, info);
     known = list_held (roi) && known;
   } else
     drop_held (roi);

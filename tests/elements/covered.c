@@ -174,7 +174,7 @@ carries (const Stream *s, const Region *r)
 
 /* Moves a held box with what carries it: the rules in gst/gstcfroi.c, "Held regions that move". */
 static void
-carry (const Stream *s, Held *h, const Region *found, guint n)
+carry (const Stream *s, Held *h, const Region *found, guint n, gint width)
 {
   const Rect before = h->carrier;
   const gint type = h->type;
@@ -209,10 +209,15 @@ carry (const Stream *s, Held *h, const Region *found, guint n)
     const Rect c = h->carrier, c0 = h->start, b = h->from;
     const gint left = c.x - c0.x, right = c.x + c.width - c0.x - c0.width;
     const gint top = c.y - c0.y, below = c.y + c.height - c0.y - c0.height;
-    const gint u = h->type == MOTION ? 16 : 2;
+    const gint64 ms = ABS (s->time - h->seen) / (GstClockTimeDiff) GST_MSECOND;
+    gint u = h->type == MOTION ? 16 : 2, v = u;
 
-    h->place = between (b.x + MIN (left, right) - u, b.y + MIN (top, below) - u, b.x + b.width + MAX (left, right) + u,
-        b.y + b.height + MAX (top, below) + u);
+    if (h->type == MOTION && lies_in ((Rect) { 0, c.y, width, 1 }, c) && lies_in ((Rect) { 0, c0.y, width, 1 }, c0))
+      u += (gint) (ms * h->rect.width / 100);
+    if (h->type == MOTION && lies_in ((Rect) { c.x, 0, 1, HEIGHT }, c) && lies_in ((Rect) { c0.x, 0, 1, HEIGHT }, c0))
+      v += (gint) (ms * h->rect.height / 100);
+    h->place = between (b.x + MIN (left, right) - u, b.y + MIN (top, below) - v, b.x + b.width + MAX (left, right) + u,
+        b.y + b.height + MAX (top, below) + v);
   }
 }
 
@@ -235,13 +240,13 @@ hold (Stream *s, const Held *box)
 
 /* Moves what is held to its place in a frame. */
 static void
-carry_held (Stream *s, const Region *found, guint n)
+carry_held (Stream *s, const Region *found, guint n, gint width)
 {
   for (guint i = 0; i < s->held->len; i++) {
     Held *h = &g_array_index (s->held, Held, i);
 
     if (!h->lost && !h->replaced)
-      carry (s, h, found, n);
+      carry (s, h, found, n, width);
   }
   for (guint i = 0; i < s->held->len; i++) {
     Held *h = &g_array_index (s->held, Held, i);
@@ -310,7 +315,7 @@ cover_found (Stream *s, Frame *f, const Region *found, guint n, guint empty, Gst
       hold (s, &now);
   }
   if (holds)
-    carry_held (s, found, n);
+    carry_held (s, found, n, f->width);
   for (guint i = s->held->len; i-- > 0;) {
     const Held *held = &g_array_index (s->held, Held, i);
 
@@ -384,6 +389,10 @@ push_frame (Stream *s)
     } else if (r->type >= MOTION) {
       r->rect.width += any (s, 20);
       r->rect.height += any (s, 20);
+      if (any (s, 4) == 0) { /* from border to border */
+        r->rect.x = 0;
+        r->rect.width = s->width + any (s, 4);
+      }
     }
     meta = gst_buffer_add_video_region_of_interest_meta (in, types[r->type], (guint) r->rect.x, (guint) r->rect.y,
         (guint) r->rect.width, (guint) r->rect.height);

@@ -1165,6 +1165,12 @@ GST_START_TEST (carried_by_motion)
   expect (&f, with (at (10), "motion", -25u, 0, 16, 8, -1), "none"); /* up to -26 + 7 + 16 */
   expect (&f, with (at (20), "motion", -20u, 0, 16, 8, -1), "0,0,2,8");
   expect (&f, with (with (at (30), "motion", -20u, 0, 16, 8, -1), "motion", -15u, 0, 16, 8, -1), "0,0,7,8");
+  /* From border to border it says nothing: a face may move by ten of its widths a second. */
+  gst_cf_roi_reset (f.roi);
+  expect (&f, with (with (at (0), "face", -40u, 2, 20, 2, -1), "motion", -50u, 0, 70, 8, -1), "none");
+  expect (&f, with (at (20), "motion", -50u, 0, 70, 8, -1), "none");
+  expect (&f, with (at (50), "motion", -50u, 0, 70, 8, -1), "0,0,6,8");
+  expect (&f, with (at (60), "motion", -50u, 0, 65, 8, -1), "none");
   close_fixture (&f);
 }
 GST_END_TEST

@@ -9,7 +9,8 @@ The detector finds every face of a frame, or is silent: in half of the frames at
 .5 s, for 1 s after every 1 s. Its boxes and the frames go through `cudaconvolve preset=fill roi-type=face`:
   none      with roi-hold=0
   still     with roi-hold=1500
-  carried   with roi-hold=1500 behind cudamedian temporal-method=running motion-meta=true
+  motion    with roi-hold=1500 behind cudamedian temporal-method=running motion-meta=true
+  segment   with roi-hold=1500 behind cudasegment output=passthrough region-meta=true
 A figure is the share of the pixels of faces that are uncovered, from the frame on in which the detector found the face
 for the first time, and behind it the share of the frame that is hidden, the mean over frames with a face.
 
@@ -46,8 +47,10 @@ PATHS = {"walk": [[(40, 2)]], "turn": [[(40, 2), (100, -2), (140, 2)]],
          "cross": [[(40, 2)], [(40, -2)], [(68, 3)]], "between": [[(40, -1.5)], [(64, -1.5)], [(40, 2)]]}
 SILENCE = {"random": lambda n, dice: dice.random(n) < .5, ".5 s": lambda n, dice: 2 * np.arange(n) // 15 % 2 == 1,
            "1 s": lambda n, dice: np.arange(n) // 15 % 2 == 1}
-WAYS = {"none": "roi-hold=0", "still": f"roi-hold={HOLD}", "carried": f"roi-hold={HOLD}"}
-MOTION = "cudamedian temporal-method=running motion-meta=true ! "
+HIDE = "cudaconvolve preset=fill fill-color=0xffffffff roi-meta=true roi-type=face roi-missing=pass roi-hold="
+WAYS = {"none": f"{HIDE}0", "still": f"{HIDE}{HOLD}",
+        "motion": f"cudamedian temporal-method=running motion-meta=true ! {HIDE}{HOLD}",
+        "segment": f"cudasegment output=passthrough region-meta=true ! {HIDE}{HOLD}"}
 
 
 class People(scenes.Scene):
@@ -128,10 +131,9 @@ def measure(frames, faces, found, silent):
     if not seen or not silent.any():
         raise RuntimeError("no face is found, or the detector is never silent")
     figures = []
-    for way, settings in WAYS.items():
-        line = (MOTION if way == "carried" else "") + \
-            f"cudaconvolve preset=fill fill-color=0xffffffff roi-meta=true roi-type=face roi-missing=pass {settings}"
-        masks = list(hidden(frames, [[] if quiet else boxes for quiet, boxes in zip(silent, found)], line))
+    heard = [[] if quiet else faces_found for quiet, faces_found in zip(silent, found)]
+    for line in WAYS.values():
+        masks = list(hidden(frames, heard, line))
         bare = sum((face & ~mask).sum() for face, mask in zip(known, masks)) / sum(face.sum() for face in known)
         share = np.mean([mask.mean() for mask, face in zip(masks, faces) if face.any()])
         figures.append(f"{bare:.4f} / {100 * share:.2f} %")
