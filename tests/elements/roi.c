@@ -1145,7 +1145,8 @@ GST_START_TEST (carried)
   gst_cf_roi_reset (f.roi);
   expect (&f, region (at (0), 7, 6, 1, 4, 6), "none");
   /* The region that fits best carries it; none does that does not cover its centre, or is of another type. */
-  expect (&f, region (region (region (with (at (0), "face", 6, 2, 2, 2, -1), 1, 0, 0, 16, 8), 2, 5, 1, 4, 4), 3, 8, 3, 1, 1),
+  expect (&f,
+      region (region (region (with (at (0), "face", 6, 2, 2, 2, -1), 1, 0, 0, 16, 8), 2, 5, 1, 4, 4), 3, 8, 3, 1, 1),
       "6,2,2,2");
   expect (&f, region (region (region (at (10), 1, 0, 0, 13, 8), 2, 6, 1, 4, 4), 3, 0, 3, 1, 1), "6,2,2,2 5,0,6,6");
   gst_cf_roi_reset (f.roi);
