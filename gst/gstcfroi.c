@@ -1005,7 +1005,7 @@ hold (GstCfRoi *roi, const CfRect *rect)
  * its carrier. What is filtered without this is so still; the box's new place comes on top.
  *
  * - The carriers of a frame are its regions of these types, unless roi-type has them filtered anyway.
- * - A box that was seen in this frame, or has no carrier any more, takes the carrier that covers the centre of its place
+ * - A box that was seen in this frame, or has no carrier any more, takes the carrier that covers its centre
  *   and has the greatest intersection over union with it. Its places before join its past.
  * - Later the carrier is the rectangle around all regions of its type (type "region": with its id) that meet it as it
  *   was in the last frame that had it; none: the box stays where it is. So people who meet and part are one carrier;
@@ -1013,7 +1013,7 @@ hold (GstCfRoi *roi, const CfRect *rect)
  * - Since the two met, the carrier's left edge has moved by dL, the right one by dR. The box has moved by any of the
  *   numbers between, and by what the edges leave unknown (MOTION_CELL, ROUNDING) more or less. The same for top and
  *   bottom. All that is counted from where the two met, so no error adds up while the carrier lasts.
- * - Motion that reaches from border to border of the frame, where they met and now, says nothing in this direction: rain
+ * - Motion that reaches from border to border of the frame, where they met and now, says nothing here: rain
  *   moves everywhere. There the box may have moved by FASTEST more, since the detector saw it.
  * - A box whose place holds a box of this frame with the same carrier is replaced by that: its past stays, its place
  *   is not filtered any more.
@@ -1078,7 +1078,7 @@ carrier_of (const GArray *carriers, const CfRect *place)
   return best;
 }
 
-/* Returns how far a held region may have moved beyond what the edges of its carrier say, along an axis: with `start` and
+/* Returns how far a held region may have moved beyond what its carrier says, along an axis: with `start` and
  * `now`, the carrier's begin and size on it; the frame's size and the region's. */
 static gdouble
 unknown_of (const GstCfRoi *roi, const Held *h, const gint start[2], const gint now[2], gint frame, gint size)

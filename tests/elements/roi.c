@@ -1176,7 +1176,7 @@ GST_START_TEST (carried_by_motion)
 }
 GST_END_TEST
 
-/* People who meet are one region, without ids as well; who stands has none, and goes on with the next one. A region with
+/* People who meet are one region, without ids as well; who stands has none, and goes on with the next. A region with
  * another id is not the same. */
 GST_START_TEST (carrier_changes)
 {
@@ -1189,7 +1189,7 @@ GST_START_TEST (carrier_changes)
   expect (&f, region (region (at (30), 0, 4, 1, 3, 6), 0, 8, 1, 3, 6), "2,2,2,2 3,0,9,6");
   gst_cf_roi_reset (f.roi);
   expect (&f, region (with (at (0), "face", 2, 2, 2, 2, -1), 7, 1, 1, 4, 6), "2,2,2,2");
-  expect (&f, region (at (10), 7, 6, 1, 4, 6), "2,2,2,2");                    /* it has jumped: it is another one */
+  expect (&f, region (at (10), 7, 6, 1, 4, 6), "2,2,2,2"); /* it has jumped: it is another one */
   expect (&f, region (with (at (20), "face", 2, 2, 2, 2, -1), 7, 1, 1, 4, 6), "2,2,2,2");
   expect (&f, region (at (30), 7, 4, 1, 4, 6), "2,2,2,2 3,0,6,6");
   expect (&f, at (40), "2,2,2,2 3,0,6,6");
