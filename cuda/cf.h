@@ -513,6 +513,7 @@ typedef struct {
   uint64_t l2_bytes;
   uint8_t uuid[16];
   int pci_domain, pci_bus, pci_slot; /* "0000:01:00.0" has the slot 0 of bus 1 */
+  bool integrated;                   /* its memory is the host's (Jetson) */
 } CfGpuInfo;
 
 /* What GPUs are to this process, and what it has done on them. */
@@ -553,8 +554,9 @@ CfCode cf_gpu_info (int device, CfGpuInfo *info, CfStatus *status);
 #define CF_OLDEST_CAPABILITY 75
 
 /* Returns whether kernels for `archs` (CfGpuState; "": any) run on a GPU of capability 10 * major + minor. Machine code
- * runs on the same major capability with the same or a higher minor one; for newer GPUs the driver compiles the code of
- * the last one in the list. Here, for programs that do not link the library. */
+ * runs on the same major capability with the same or a higher minor one, but that of Jetson Orin (8.7) only there, and
+ * there no other; for newer GPUs the driver compiles the code of the last one in the list. Here, for programs that do
+ * not link the library. */
 static inline bool
 cf_archs_run (const char *archs, int capability)
 {
@@ -563,7 +565,8 @@ cf_archs_run (const char *archs, int capability)
   for (const char *next = archs; next && !runs; next = strchr (next, ',')) {
     const int arch = atoi (next += *next == ',');
 
-    runs = arch <= capability && (arch / 10 == capability / 10 || !strchr (next, ','));
+    runs = arch <= capability &&
+        ((arch / 10 == capability / 10 && (arch == 87) == (capability == 87)) || !strchr (next, ','));
   }
   return runs && capability >= CF_OLDEST_CAPABILITY;
 }

@@ -6,6 +6,7 @@
 #include "gstcfcaps.h"
 #include "gstcfcuda.h"
 #include "gstcfmemory.h"
+#include "gstcfnvmm.h"
 
 #include <string.h>
 
@@ -362,7 +363,7 @@ gst_cf_backend_is_in_place (GstCfBackend *b, GstBuffer *in, const CfArea *area)
   g_mutex_unlock (&b->lock);
   if (on_gpu && cf_area_info (area).pixels * (b->slots > 1 ? IN_PLACE_SHARE : IN_PLACE_SHARE_OF_ONE) > pixels)
     return FALSE;
-  return b->configured && b->traits.history == 0 && !gst_cf_cuda_buffer_context (in) &&
+  return b->configured && b->traits.history == 0 && !b->nvmm && !gst_cf_cuda_buffer_context (in) &&
       !gst_cf_frame_crops (in, &b->info) && gst_buffer_is_writable (in) && gst_buffer_is_all_memory_writable (in);
 }
 
@@ -409,6 +410,8 @@ typedef enum { DONE, TRY_CPU, FAILED } Outcome;
 static const gchar *
 map (GstCfBackend *b, GstCfFrame *frame, GstBuffer *buffer, GstMapFlags flags, CfStatus *status)
 {
+  if (b->nvmm)
+    flags |= GST_CF_MAP_NVMM;
   if (gst_cf_frame_map (frame, buffer, &b->info, b->format, flags, status))
     return NULL;
   return flags & GST_MAP_WRITE ? "The output buffer cannot be written" : "The input buffer cannot be read";
@@ -483,6 +486,8 @@ kind_of (const GstCfBackend *b, GstBuffer *buffer)
 {
   GstObject *context = gst_cf_cuda_buffer_context (buffer);
 
+  if (b->nvmm)
+    return gst_cf_nvmm_is_on_gpu (buffer) ? GST_CF_FOREIGN : GST_CF_PAGEABLE;
   if (context && context == b->transfer.context)
     return GST_CF_DEVICE;
   return gst_cf_buffer_is_pinned (buffer) ? GST_CF_PINNED : GST_CF_PAGEABLE;
@@ -494,8 +499,8 @@ static const gchar *
 map_for_gpu (GstCfBackend *b, GstCfPendingFrame *frame)
 {
   GstCfFrameRequest *r = &frame->request;
-  const GstMapFlags read = r->in.kind == GST_CF_DEVICE ? GST_MAP_READ | GST_CF_MAP_CUDA : GST_MAP_READ;
-  const GstMapFlags write = r->out.kind == GST_CF_DEVICE ? GST_MAP_WRITE | GST_CF_MAP_CUDA : GST_MAP_WRITE;
+  const GstMapFlags read = r->in.kind >= GST_CF_DEVICE ? GST_MAP_READ | GST_CF_MAP_CUDA : GST_MAP_READ;
+  const GstMapFlags write = r->out.kind >= GST_CF_DEVICE ? GST_MAP_WRITE | GST_CF_MAP_CUDA : GST_MAP_WRITE;
   const gchar *wrong = r->in.kind == GST_CF_DEVICE ? NULL : finish_buffer (b, frame->in, &r->status);
 
   if (!wrong && frame->out && r->out.kind != GST_CF_DEVICE)
@@ -526,7 +531,7 @@ submit_gpu (GstCfBackend *b, GstCfPendingFrame *frame, guint slot)
     r->out = (GstCfSide) { frame->out, &frame->dst.image, kind_of (b, frame->out) };
   frame->on_gpu = TRUE;
   frame->given_up = b->given_up;
-  frame->cuda_memory = in_cuda_memory (frame);
+  frame->cuda_memory = in_cuda_memory (frame) || r->in.kind == GST_CF_FOREIGN || r->out.kind == GST_CF_FOREIGN;
   if (cf_gpu_lost ()) { /* a fault in another element ends CUDA for the whole process */
     cf_fail_lost (&r->status);
     return;
@@ -562,6 +567,10 @@ give_up_buffers (GstCfBackend *b, GstCfPendingFrame *frame)
   const GstCfFrameRequest *r = &frame->request;
   guint n;
 
+  if (r->in.kind == GST_CF_FOREIGN)
+    gst_cf_stats_abandon (&b->stats, gst_cf_buffer_pin_memory (frame->in));
+  if (r->out.kind == GST_CF_FOREIGN)
+    gst_cf_stats_abandon (&b->stats, gst_cf_buffer_pin_memory (frame->out));
   if (r->in.kind == GST_CF_PINNED && !r->keeps)
     gst_cf_stats_abandon (&b->stats, gst_cf_buffer_pin_memory (frame->in));
   if (r->out.kind != GST_CF_PINNED || (r->in_place && !r->keeps))
@@ -594,7 +603,7 @@ finish_gpu (GstCfBackend *b, GstCfPendingFrame *frame, guint64 time[GST_CF_N_TIM
   gboolean stale = frame->given_up != b->given_up;
   CfCode code = wait_for_gpu (b, frame, stale);
 
-  if (code == CF_OK && makes_history (b, frame) && r->in.kind != GST_CF_DEVICE)
+  if (code == CF_OK && makes_history (b, frame) && r->in.kind < GST_CF_DEVICE)
     push_cpu_history (b, &frame->src.image, -1);
   if (frame->mapped)
     unmap_both (frame);

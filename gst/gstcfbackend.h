@@ -43,6 +43,7 @@ typedef struct {
   gboolean ended;       /* the GPU failed with fail_on_gpu_error set; cleared by the next start */
 
   gboolean configured;
+  gboolean nvmm; /* the frames of both pads are NVMM; set by the caller of configure */
   GstVideoInfo info;
   CfFormat format;
   guint modes; /* bits 1 << GstCfMode */

@@ -4,11 +4,28 @@
  * gstcfcaps.c: the caps of the elements' pads, and the video that they name. */
 #include "gstcfcaps.h"
 #include "gstcfcuda.h"
+#include "gstcfnvmm.h"
 
 #include <string.h>
 
+typedef enum { SYSTEM, CUDA, NVMM } Memory;
+
+static gboolean
+has_format (Memory memory, GstVideoFormat format)
+{
+  return memory == SYSTEM || (memory == CUDA ? gst_cf_cuda_has_format (format) : gst_cf_nvmm_has_format (format));
+}
+
+/* Returns NULL for system memory. */
+static GstCapsFeatures *
+features_of (Memory memory)
+{
+  return memory == SYSTEM ? NULL
+                          : gst_caps_features_new_single (memory == CUDA ? GST_CF_CUDA_FEATURE : GST_CF_NVMM_FEATURE);
+}
+
 static void
-add_structure (GstCaps *caps, gboolean cuda)
+add_structure (GstCaps *caps, Memory memory)
 {
   GstStructure *s = gst_structure_new ("video/x-raw", "width", GST_TYPE_INT_RANGE, 1, CF_MAX_SIZE, "height",
       GST_TYPE_INT_RANGE, 1, CF_MAX_SIZE, "framerate", GST_TYPE_FRACTION_RANGE, 0, 1, G_MAXINT, 1, NULL);
@@ -20,7 +37,7 @@ add_structure (GstCaps *caps, gboolean cuda)
     GstVideoFormat format = gst_video_format_from_string (name);
     GValue value = G_VALUE_INIT;
 
-    if (format == GST_VIDEO_FORMAT_UNKNOWN || (cuda && !gst_cf_cuda_has_format (format)))
+    if (format == GST_VIDEO_FORMAT_UNKNOWN || !has_format (memory, format))
       continue;
     g_value_init (&value, G_TYPE_STRING);
     g_value_set_static_string (&value, name);
@@ -32,7 +49,7 @@ add_structure (GstCaps *caps, gboolean cuda)
     return;
   }
   gst_structure_take_value (s, "format", &list);
-  gst_caps_append_structure_full (caps, s, cuda ? gst_caps_features_new_single (GST_CF_CUDA_FEATURE) : NULL);
+  gst_caps_append_structure_full (caps, s, features_of (memory));
 }
 
 GstCaps *
@@ -45,8 +62,10 @@ gst_cf_caps_all (gboolean cuda)
     for (int i = 0; i < 2; i++) {
       made[i] = gst_caps_new_empty ();
       if (i)
-        add_structure (made[i], TRUE);
-      add_structure (made[i], FALSE);
+        add_structure (made[i], CUDA);
+      add_structure (made[i], SYSTEM);
+      if (gst_cf_nvmm_available ())
+        add_structure (made[i], NVMM);
       GST_MINI_OBJECT_FLAG_SET (made[i], GST_MINI_OBJECT_FLAG_MAY_BE_LEAKED);
     }
     g_once_init_leave (&done, 1);
@@ -60,12 +79,16 @@ gst_cf_caps_template (void)
   return gst_cf_caps_all (cf_gpu_state ().runtime > 0);
 }
 
-static gboolean
-structure_is_cuda (const GstCaps *caps, guint i)
+static Memory
+memory_of (const GstCaps *caps, guint i)
 {
   GstCapsFeatures *features = gst_caps_get_features (caps, i);
 
-  return features && !gst_caps_features_is_any (features) && gst_caps_features_contains (features, GST_CF_CUDA_FEATURE);
+  if (!features || gst_caps_features_is_any (features))
+    return SYSTEM;
+  return gst_caps_features_contains (features, GST_CF_CUDA_FEATURE) ? CUDA
+      : gst_caps_features_contains (features, GST_CF_NVMM_FEATURE)  ? NVMM
+                                                                    : SYSTEM;
 }
 
 gboolean
@@ -74,7 +97,7 @@ gst_cf_caps_name_cuda (const GstCaps *caps)
   guint n = gst_caps_is_any (caps) ? 0 : gst_caps_get_size (caps);
 
   for (guint i = 0; i < n; i++)
-    if (structure_is_cuda (caps, i))
+    if (memory_of (caps, i) == CUDA)
       return TRUE;
   return FALSE;
 }
@@ -82,15 +105,21 @@ gst_cf_caps_name_cuda (const GstCaps *caps)
 gboolean
 gst_cf_caps_is_cuda (const GstCaps *caps)
 {
-  return caps && gst_caps_is_fixed (caps) && structure_is_cuda (caps, 0);
+  return caps && gst_caps_is_fixed (caps) && memory_of (caps, 0) == CUDA;
 }
 
-/* Appends structure `i` of `caps` with its memory replaced by system or CUDA memory. */
-static void
-append_with (GstCaps *out, const GstCaps *caps, guint i, gboolean cuda)
+gboolean
+gst_cf_caps_is_nvmm (const GstCaps *caps)
 {
-  gst_caps_append_structure_full (out, gst_structure_copy (gst_caps_get_structure (caps, i)),
-      cuda ? gst_caps_features_new_single (GST_CF_CUDA_FEATURE) : NULL);
+  return caps && gst_caps_is_fixed (caps) && memory_of (caps, 0) == NVMM;
+}
+
+/* Appends structure `i` of `caps` with its memory replaced by another one. NVMM stays itself. */
+static void
+append_with (GstCaps *out, const GstCaps *caps, guint i, Memory memory)
+{
+  if ((memory == NVMM) == (memory_of (caps, i) == NVMM))
+    gst_caps_append_structure_full (out, gst_structure_copy (gst_caps_get_structure (caps, i)), features_of (memory));
 }
 
 GstCaps *
@@ -104,12 +133,14 @@ gst_cf_caps_transform (GstCaps *caps, gboolean cuda, gboolean prefer_cuda)
 
   /* The last intersection removes formats that CUDA memory cannot hold. */
   for (guint i = 0; cuda && prefer_cuda && i < n; i++)
-    append_with (wide, taken, i, TRUE);
+    append_with (wide, taken, i, CUDA);
   for (guint i = 0; i < n; i++)
-    append_with (wide, taken, i, FALSE);
+    append_with (wide, taken, i, SYSTEM);
   for (guint i = 0; cuda && !prefer_cuda && i < n; i++)
-    if (structure_is_cuda (taken, i))
-      append_with (wide, taken, i, TRUE);
+    if (memory_of (taken, i) == CUDA)
+      append_with (wide, taken, i, CUDA);
+  for (guint i = 0; i < n; i++)
+    append_with (wide, taken, i, NVMM);
   out = gst_caps_intersect_full (wide, all, GST_CAPS_INTERSECT_FIRST);
   gst_caps_unref (wide);
   gst_caps_unref (taken);

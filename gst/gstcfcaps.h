@@ -12,7 +12,7 @@
 
 G_BEGIN_DECLS
 
-/* Returns all caps of a pad: system memory; with `cuda`, CUDA memory first. */
+/* Returns all caps of a pad: system memory; with `cuda`, CUDA memory first; NVMM last, where its library is there. */
 GstCaps *gst_cf_caps_all (gboolean cuda);
 /* Returns the caps of the pad templates: those that this build supports on a host with a GPU. */
 GstCaps *gst_cf_caps_template (void);
@@ -20,10 +20,12 @@ GstCaps *gst_cf_caps_template (void);
 gboolean gst_cf_caps_name_cuda (const GstCaps *caps);
 /* Returns whether these are fixed caps with CUDA memory. */
 gboolean gst_cf_caps_is_cuda (const GstCaps *caps);
+/* The same for NVMM. */
+gboolean gst_cf_caps_is_nvmm (const GstCaps *caps);
 
 /* Returns the caps of the other pad for `caps` on one pad. `cuda`: a GPU can be used. `prefer_cuda`: offers CUDA memory
  * for system memory, too, and CUDA memory first; otherwise offers CUDA memory only for CUDA memory, after system
- * memory. */
+ * memory. NVMM is for NVMM alone. */
 GstCaps *gst_cf_caps_transform (GstCaps *caps, gboolean cuda, gboolean prefer_cuda);
 
 /* Fills the video of caps and the modes of their frames (bits 1 << GstCfMode); a filter of whole frames treats all

@@ -8,6 +8,7 @@
 
 static GMutex lock;
 static guint elements[GST_CF_MAX_DEVICES];
+static guint64 refused;
 
 void
 gst_cf_devices_count (gint device, gint change)
@@ -19,13 +20,23 @@ gst_cf_devices_count (gint device, gint change)
   g_mutex_unlock (&lock);
 }
 
+void
+gst_cf_devices_refuse (gint device)
+{
+  if (device < 0 || device >= GST_CF_MAX_DEVICES)
+    return;
+  g_mutex_lock (&lock);
+  refused |= G_GUINT64_CONSTANT (1) << device;
+  g_mutex_unlock (&lock);
+}
+
 gint
 gst_cf_devices_choose (guint n, guint64 unfit)
 {
   gint device;
 
   g_mutex_lock (&lock);
-  device = cf_gpu_fewest (elements, MIN (n, GST_CF_MAX_DEVICES), unfit);
+  device = cf_gpu_fewest (elements, MIN (n, GST_CF_MAX_DEVICES), unfit | refused);
   g_mutex_unlock (&lock);
-  return MAX (device, 0);
+  return device;
 }

@@ -15,8 +15,10 @@ G_BEGIN_DECLS
 
 /* Counts one element more (1) or less (-1) on a GPU. Ignores device numbers that are negative or too large. */
 void gst_cf_devices_count (gint device, gint change);
-/* Returns the GPU of 0..n - 1 for the next element: one whose bit, 1 << number, is not in `unfit`, unless all are; 0
- * if n is 0. */
+/* Notes that this build's kernels do not run on a GPU, so that no element tries it again. */
+void gst_cf_devices_refuse (gint device);
+/* Returns the GPU of 0..n - 1 for the next element: one that was not refused and whose bit, 1 << number, is not in
+ * `unfit`; -1 if there is none. */
 gint gst_cf_devices_choose (guint n, guint64 unfit);
 
 G_END_DECLS

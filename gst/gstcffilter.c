@@ -15,6 +15,7 @@
 #include "gstcfdevicename.h"
 #include "gstcfdevices.h"
 #include "gstcfmemory.h"
+#include "gstcfnvmm.h"
 #include "gstcfoutput.h"
 #include "gstcfparams.h"
 
@@ -594,6 +595,7 @@ prepare_output_buffer (GstBaseTransform *trans, GstBuffer *in, GstBuffer **out)
   GstCfFilterPrivate *priv = PRIV (self);
   GstCfBackend *b = &priv->backend;
   gboolean passes = gst_cf_backend_is_identity (b) || !gst_cf_roi_is_enabled (priv->roi);
+  GstFlowReturn flow;
 
   g_clear_pointer (&priv->area, cf_area_unref);
   if (passes && b->traits.lapses)
@@ -615,7 +617,10 @@ prepare_output_buffer (GstBaseTransform *trans, GstBuffer *in, GstBuffer **out)
     *out = in;
     return GST_FLOW_OK;
   }
-  return GST_BASE_TRANSFORM_CLASS (gst_cf_filter_parent_class)->prepare_output_buffer (trans, in, out);
+  flow = GST_BASE_TRANSFORM_CLASS (gst_cf_filter_parent_class)->prepare_output_buffer (trans, in, out);
+  if (b->nvmm && flow == GST_FLOW_OK)
+    gst_cf_nvmm_copy_format (*out, in);
+  return flow;
 }
 
 /* Submits a frame in a slot, after a reset of the backend where one is due. Returns FALSE if the frame must be finished
@@ -1086,6 +1091,7 @@ configure (GstCfFilter *self, GstCaps *in_caps, GstCaps *out_caps)
   gst_cf_roi_resize (priv->roi, GST_VIDEO_INFO_WIDTH (&info), GST_VIDEO_INFO_HEIGHT (&info));
   /* transform_caps lets the caps of the pads differ in their memory only. */
   priv->same_memory = gst_cf_caps_is_cuda (in_caps) == gst_cf_caps_is_cuda (out_caps);
+  priv->backend.nvmm = gst_cf_caps_is_nvmm (in_caps);
   GST_OBJECT_LOCK (self);
   priv->serial++;
   priv->common.colors = gst_cf_colors_from_info (&info);
@@ -1141,7 +1147,7 @@ get_unit_size (GstBaseTransform *trans, GstCaps *caps, gsize *size)
   (void) trans;
   if (!gst_video_info_from_caps (&info, caps))
     return FALSE;
-  *size = GST_VIDEO_INFO_SIZE (&info);
+  *size = gst_cf_caps_is_nvmm (caps) ? sizeof (GstCfNvBuffer) : GST_VIDEO_INFO_SIZE (&info);
   return TRUE;
 }
 
@@ -1153,7 +1159,8 @@ static GstBufferPool *
 make_pool (GstCfFilter *self, GstCaps *caps, gboolean meta, guint min, guint *size)
 {
   GstCfFilterPrivate *priv = PRIV (self);
-  gboolean cuda = gst_cf_caps_is_cuda (caps);
+  const gboolean cuda = gst_cf_caps_is_cuda (caps), nvmm = gst_cf_caps_is_nvmm (caps);
+  GstAllocator *allocator = NULL;
   GstObject *context = gst_cf_backend_context (&priv->backend);
   GstStructure *config;
   GstBufferPool *pool;
@@ -1165,11 +1172,18 @@ make_pool (GstCfFilter *self, GstCaps *caps, gboolean meta, guint min, guint *si
     cf_gpu_settle_doubt (gst_cf_cuda_device (context));
   if (cuda && (!context || cf_gpu_hangs (gst_cf_cuda_device (context))))
     return NULL;
-  pool = cuda ? gst_cf_cuda_pool_new (context) : gst_cf_pool_new (priv->allocator);
+  if (nvmm)
+    pool = gst_cf_nvmm_pool_new (&info, context ? gst_cf_cuda_device (context) : 0, &allocator, size);
+  else
+    pool = cuda ? gst_cf_cuda_pool_new (context) : gst_cf_pool_new (priv->allocator);
   config = gst_buffer_pool_get_config (pool);
   /* CUDA memory is allocated by fill_pool. */
-  gst_buffer_pool_config_set_params (config, caps, (guint) MAX (*size, GST_VIDEO_INFO_SIZE (&info)), cuda ? 0 : min, 0);
-  if (meta)
+  gst_buffer_pool_config_set_params (config, caps, nvmm ? *size : (guint) MAX (*size, GST_VIDEO_INFO_SIZE (&info)),
+      cuda ? 0 : min, 0);
+  if (nvmm)
+    gst_buffer_pool_config_set_allocator (config, allocator, NULL);
+  gst_clear_object (&allocator);
+  if (meta && !nvmm)
     gst_buffer_pool_config_add_option (config, GST_BUFFER_POOL_OPTION_VIDEO_META);
   if (!gst_buffer_pool_set_config (pool, config)) {
     GST_WARNING_OBJECT (self, "the pool rejected %" GST_PTR_FORMAT, (void *) caps);
@@ -1190,7 +1204,7 @@ propose_allocation (GstBaseTransform *trans, GstQuery *decide_query, GstQuery *q
   GstCfFilterPrivate *priv = PRIV (self);
   /* One buffer that upstream fills, and the input of each pending and held frame. */
   const guint min = priv->slots + 1 + (guint) priv->backend.traits.ahead;
-  GstVideoInfo info;
+  gsize unit;
   gboolean need_pool;
   GstCaps *caps;
   guint size = 0;
@@ -1202,7 +1216,7 @@ propose_allocation (GstBaseTransform *trans, GstQuery *decide_query, GstQuery *q
   gst_query_parse_allocation (q, &caps, &need_pool);
   if (!caps)
     return FALSE;
-  if (priv->backend.use_gpu) {
+  if (priv->backend.use_gpu && !gst_cf_caps_is_nvmm (caps)) {
     GstBufferPool *pool = need_pool ? make_pool (self, caps, TRUE, min, &size) : NULL;
 
     if (pool) {
@@ -1214,8 +1228,8 @@ propose_allocation (GstBaseTransform *trans, GstQuery *decide_query, GstQuery *q
   }
   /* Upstream's own pool must have as many: one that has no more to give never pushes the frame that the held ones wait
    * for. */
-  if (min > 2 && gst_query_get_n_allocation_pools (q) == 0 && gst_video_info_from_caps (&info, caps))
-    gst_query_add_allocation_pool (q, NULL, (guint) GST_VIDEO_INFO_SIZE (&info), min, 0);
+  if (min > 2 && gst_query_get_n_allocation_pools (q) == 0 && get_unit_size (trans, caps, &unit))
+    gst_query_add_allocation_pool (q, NULL, (guint) unit, min, 0);
   gst_query_add_allocation_meta (q, GST_VIDEO_META_API_TYPE, NULL);
   if (gst_cf_caps_is_cuda (caps) && priv->backend.use_gpu)
     gst_query_add_allocation_meta (q, GST_CF_CHAIN_API, NULL);
@@ -1301,7 +1315,8 @@ decide_allocation (GstBaseTransform *trans, GstQuery *q)
     gst_query_parse_nth_allocation_pool (q, 0, &pool, &size, &min, &max);
   size = (guint) MAX (size, GST_VIDEO_INFO_SIZE (&info));
   if (pool &&
-      ((gst_cf_caps_is_cuda (caps) && !gst_cf_cuda_pool_is_on (pool, gst_cf_backend_context (&priv->backend))) ||
+      (gst_cf_caps_is_nvmm (caps) ||
+          (gst_cf_caps_is_cuda (caps) && !gst_cf_cuda_pool_is_on (pool, gst_cf_backend_context (&priv->backend))) ||
           !configure_pool (self, pool, caps, meta, min, max, &size)))
     gst_clear_object (&pool);
   own = !pool;
@@ -1412,42 +1427,68 @@ find_named_gpu (GstCfFilter *self, const gchar *name, guint64 hung, gint *device
   return CF_OK;
 }
 
-/* Chooses a GPU that is not in the bits of `unfit` and for which this build has kernels. Without such a GPU returns
- * another, which gst_cf_backend_open_gpu then refuses with the reason. */
-static gint
-choose_gpu (guint64 unfit)
+/* Opens the GPU of that number, for which this build must have kernels: `refused` becomes whether they fail there all
+ * the same. Nothing is asked of one that hangs: making a CUDA context there may never end. */
+static gboolean
+open_device (GstCfFilter *self, gint device, gboolean *refused, CfStatus *status)
 {
-  const guint n = (guint) MAX (cf_gpu_count (NULL), 0);
-  gint device = gst_cf_devices_choose (n, unfit);
+  GstCfFilterPrivate *priv = PRIV (self);
   CfGpuInfo info;
 
-  while (!(unfit >> device & 1) && cf_gpu_info (device, &info, NULL) == CF_OK &&
-      cf_gpu_check (&info, cf_gpu_state ().archs, NULL) != CF_OK) {
-    unfit |= G_GUINT64_CONSTANT (1) << device;
-    device = gst_cf_devices_choose (n, unfit);
+  *refused = FALSE;
+  cf_gpu_settle_doubt (device);
+  if (cf_gpu_hangs (device)) {
+    cf_fail_hung (device, status);
+    return FALSE;
   }
-  return device;
+  if (cf_gpu_info (device, &info, status) != CF_OK || cf_gpu_check (&info, cf_gpu_state ().archs, status) != CF_OK)
+    return FALSE;
+  if (!gst_cf_cuda_ensure_context (GST_ELEMENT (self), device, &priv->context)) {
+    cf_fail (status, CF_GPU_ERROR, "could not create a CUDA context on device %d", device);
+    return FALSE;
+  }
+  if (gst_cf_backend_open_gpu (&priv->backend, priv->context, status))
+    return TRUE;
+  *refused = status->code == CF_UNSUPPORTED;
+  return FALSE;
 }
 
-/* Opens a GPU. Nothing is asked of one that hangs: making a CUDA context there may never end. */
+/* Lets a context go. */
+static void
+drop_context (GstCfFilter *self)
+{
+  GstObject *context;
+
+  GST_OBJECT_LOCK (self);
+  context = g_steal_pointer (&PRIV (self)->context);
+  GST_OBJECT_UNLOCK (self);
+  gst_clear_object (&context);
+}
+
+/* Opens the GPU that the user names, or else, of those that can be opened, the one with the fewest elements. */
 static gboolean
 open_gpu (GstCfFilter *self, gint device, const gchar *name, CfStatus *status)
 {
-  GstCfFilterPrivate *priv = PRIV (self);
-  guint64 hung = cf_gpu_state ().hung;
+  guint64 unfit = cf_gpu_state ().hung;
+  gboolean refused;
+  guint n;
 
-  if (!gst_cf_cuda_available (status) || (name && find_named_gpu (self, name, hung, &device, status) != CF_OK))
+  if (!gst_cf_cuda_available (status) || (name && find_named_gpu (self, name, unfit, &device, status) != CF_OK))
     return FALSE;
-  if (device < 0)
-    device = choose_gpu (hung);
-  cf_gpu_settle_doubt (device);
-  if (cf_gpu_hangs (device))
-    cf_fail_hung (device, status);
-  else if (!gst_cf_cuda_ensure_context (GST_ELEMENT (self), device, &priv->context))
-    cf_fail (status, CF_GPU_ERROR, "could not create a CUDA context on device %d", device);
-  else
-    return gst_cf_backend_open_gpu (&priv->backend, priv->context, status);
-  return FALSE;
+  if (device >= 0)
+    return open_device (self, device, &refused, status);
+  n = (guint) MAX (cf_gpu_count (NULL), 0);
+  device = MAX (gst_cf_devices_choose (n, unfit), 0);
+  while (!open_device (self, device, &refused, status)) {
+    if (refused)
+      gst_cf_devices_refuse (gst_cf_cuda_device (PRIV (self)->context));
+    unfit |= G_GUINT64_CONSTANT (1) << device;
+    device = gst_cf_devices_choose (n, unfit);
+    if (device < 0 || cf_gpu_lost ())
+      return FALSE;
+    drop_context (self);
+  }
+  return TRUE;
 }
 
 /* Opens the GPU where the properties and the host permit. Returns FALSE after an element error if backend=cuda and the

@@ -4,6 +4,7 @@
  * gstcfframe.c: maps buffers and checks the planes. gst_video_frame_map trusts the offsets and strides of a
  * GstVideoMeta; they come from other elements, so this file checks them. */
 #include "gstcfframe.h"
+#include "gstcfnvmm.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -171,6 +172,11 @@ gst_cf_frame_map (GstCfFrame *frame, GstBuffer *buffer, const GstVideoInfo *info
   frame->image.format = format;
   frame->image.width = GST_VIDEO_INFO_WIDTH (info);
   frame->image.height = GST_VIDEO_INFO_HEIGHT (info);
+  if (flags & GST_CF_MAP_NVMM) {
+    frame->flags = flags;
+    frame->surfaces = gst_cf_nvmm_map (buffer, info, flags, &frame->image, status);
+    return frame->surfaces != NULL;
+  }
   if (frame->meta) {
     if (frame->meta->format != GST_VIDEO_INFO_FORMAT (info) || frame->meta->n_planes != f->n_planes)
       return refuse (status, "the buffer's video meta is for %s in %u planes, its caps are for %s",
@@ -188,6 +194,8 @@ gst_cf_frame_map (GstCfFrame *frame, GstBuffer *buffer, const GstVideoInfo *info
 void
 gst_cf_frame_unmap (GstCfFrame *frame)
 {
+  if (frame->surfaces)
+    gst_cf_nvmm_unmap (g_steal_pointer (&frame->surfaces), frame->flags);
   while (frame->n_maps > 0) {
     frame->n_maps--;
     if (frame->meta)

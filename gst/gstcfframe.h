@@ -17,9 +17,12 @@ typedef struct {
   GstVideoMeta *meta;
   guint n_maps;
   GstMapInfo map[CF_MAX_PLANES];
+  gpointer surfaces; /* of NVMM, with its flags; else NULL */
+  GstMapFlags flags;
 } GstCfFrame;
 
-/* Maps `buffer`, which has the caps of `info`. `flags`: read or write, with GST_CF_MAP_CUDA for device addresses. Takes
+/* Maps `buffer`, which has the caps of `info`. `flags`: read or write, with GST_CF_MAP_CUDA for device addresses,
+ * and with GST_CF_MAP_NVMM for NVMM. Takes
  * offsets and strides from the GstVideoMeta if there is one. A frame larger than the caps is cropped to their size, at
  * the position of the GstVideoCropMeta if that has the size of the caps. Returns FALSE with a status if a plane does
  * not fit its memory. */

@@ -179,7 +179,7 @@ others () {
     build_more "$CF_SANITIZED" "$cc" -Doptimization=1 "-Dcpu-isas=$widest" -Db_lundef=false \
       -Db_sanitize=address,undefined -Dc_args=-fno-sanitize-recover=undefined -- \
       gst/libgstcudafilters.so tests/kernelcheck \
-      tests/faults/{faults,chains,same,devices,hangs,flushes,linkslots,cudart} \
+      tests/faults/{faults,chains,same,devices,hangs,flushes,linkslots,nvmm,cudart} \
       tests/elements/{elements_{properties,buffers,negotiation,segment,areas,flight,center,life},roi_properties} \
       tests/fuzz/{words.dict,fuzz_{kernel,kernel_file,fraction,coefficients,seeds,zones,settings,regions,stream,chaos}}
   fi

@@ -36,6 +36,51 @@ push (GstCfTransfer *t, CfStatus *status)
   return FALSE;
 }
 
+/* ---- without copies ------------------------------------------------------- */
+
+/* An integrated GPU reaches pinned memory as fast as its own, but does not cache it, so that a filter that reads each
+ * sample many times is slower there than a copy and the filter. The first frames of a configuration go both ways in
+ * turn and are timed, the others the way that took less. */
+#define FRAMES_OF_TRIAL 8
+
+static void
+decide_way (GstCfTransfer *t, GstCfFrameRequest *r)
+{
+  gint copied, direct;
+
+  /* A part of a frame that is filtered in place is copied; a frame that leaves has no time of its own. */
+  if (!t->integrated || r->in_place || r->leaves || r->in.kind == GST_CF_FOREIGN || r->out.kind == GST_CF_FOREIGN ||
+      (r->in.kind == GST_CF_DEVICE && r->out.kind == GST_CF_DEVICE))
+    return;
+  r->own.trial = t->tried < FRAMES_OF_TRIAL;
+  r->own.timed |= r->own.trial;
+  if (r->own.trial) {
+    r->own.direct = t->tried++ % 2;
+    return;
+  }
+  copied = g_atomic_int_get (&t->shortest[0]);
+  direct = g_atomic_int_get (&t->shortest[1]);
+  r->own.direct = !copied || direct <= copied;
+}
+
+/* Called by the thread that waits, for a frame that was timed. */
+static void
+note_trial (GstCfTransfer *t, const GstCfFrameRequest *r)
+{
+  const guint64 ns = r->ns.upload + r->ns.kernel + r->ns.download;
+  gint *shortest = &t->shortest[r->own.direct];
+  const gint before = g_atomic_int_get (shortest);
+
+  if (r->own.trial && ns > 0 && (!before || ns < (guint64) before))
+    g_atomic_int_set (shortest, (gint) MIN (ns, G_MAXINT));
+}
+
+static gboolean
+is_copied (const GstCfFrameRequest *r, const GstCfSide *side)
+{
+  return side->kind != GST_CF_DEVICE && !r->own.direct;
+}
+
 /* ---- steps -------------------------------------------------------------- */
 
 /* Allocates memory for an image of the transfer's layout, unless there is some. */
@@ -61,9 +106,9 @@ step_stage (GstCfTransfer *t, GstCfFrameRequest *r)
 
   if (failed (r))
     return;
-  if (((r->in.kind != GST_CF_DEVICE || (r->area && r->out.kind != GST_CF_DEVICE)) &&
+  if (((is_copied (r, &r->in) || (r->area && is_copied (r, &r->out))) &&
           !provide (t, CF_DEVICE, &slot->memory_in, &slot->device_in, &r->status)) ||
-      ((r->out.kind != GST_CF_DEVICE || r->area) &&
+      ((is_copied (r, &r->out) || r->area) &&
           !provide (t, CF_DEVICE, &slot->memory_out, &slot->device_out, &r->status)) ||
       (r->in.kind == GST_CF_PAGEABLE && !provide (t, CF_PINNED, &slot->memory_host_in, &slot->host_in, &r->status)) ||
       ((r->out.kind == GST_CF_PAGEABLE || r->in_place) &&
@@ -73,25 +118,7 @@ step_stage (GstCfTransfer *t, GstCfFrameRequest *r)
     cf_image_copy (&slot->host_in, r->in.image, r->in_place ? &(CfPart) { r->area, CF_AREA_READ } : NULL);
 }
 
-/* The images on the GPU: the frame's own or the slot's. With an area slot->device_out is scratch, and the result is in
- * the frame's `out` (CUDA memory) or in slot->device_in (host memory). A solid area that is filtered in place needs no
- * blend and stays in slot->device_out. */
-static const CfImage *
-device_in (const GstCfTransfer *t, const GstCfFrameRequest *r)
-{
-  return r->in.kind == GST_CF_DEVICE ? r->in.image : &t->slot[r->slot].device_in;
-}
-
-static const CfImage *
-device_out (const GstCfTransfer *t, const GstCfFrameRequest *r)
-{
-  if (r->out.kind == GST_CF_DEVICE)
-    return r->out.image;
-  return r->area && !(r->in_place && cf_area_info (r->area).solid) ? &t->slot[r->slot].device_in
-                                                                   : &t->slot[r->slot].device_out;
-}
-
-/* The images in pinned host memory that a frame is copied from and to: its own, or the slot's. */
+/* A frame's images outside this context: its own, or the slot's pinned ones. */
 static const CfImage *
 host_in (const GstCfTransfer *t, const GstCfFrameRequest *r)
 {
@@ -102,6 +129,28 @@ static const CfImage *
 host_out (const GstCfTransfer *t, const GstCfFrameRequest *r)
 {
   return r->out.kind == GST_CF_PAGEABLE ? &t->slot[r->slot].host_out : r->out.image;
+}
+
+/* The images on the GPU: the frame's own or the slot's; without copies those above. With an area slot->device_out is
+ * scratch, and the result is in the frame's `out` (CUDA memory, or without copies) or in slot->device_in. A solid area
+ * that is filtered in place needs no blend and stays in slot->device_out. */
+static const CfImage *
+device_in (const GstCfTransfer *t, const GstCfFrameRequest *r)
+{
+  if (r->in.kind == GST_CF_DEVICE)
+    return r->in.image;
+  return r->own.direct ? host_in (t, r) : &t->slot[r->slot].device_in;
+}
+
+static const CfImage *
+device_out (const GstCfTransfer *t, const GstCfFrameRequest *r)
+{
+  if (r->out.kind == GST_CF_DEVICE)
+    return r->out.image;
+  if (r->own.direct)
+    return host_out (t, r);
+  return r->area && !(r->in_place && cf_area_info (r->area).solid) ? &t->slot[r->slot].device_in
+                                                                   : &t->slot[r->slot].device_out;
 }
 
 /* Records an event of the slot. */
@@ -129,17 +178,17 @@ step_wait_event (GstCfFrameRequest *r, CfStream *stream, const CfEvents *events,
 }
 
 /* Copies the frame, or what the filter reads for an area, to the slot's device memory. step_download copies back. Both
- * do nothing where their side is in device memory. */
+ * do nothing where their side is not copied. */
 static void
 step_upload (GstCfTransfer *t, GstCfFrameRequest *r, CfStream *stream)
 {
-  if (r->in.kind == GST_CF_DEVICE)
+  if (!is_copied (r, &r->in))
     return;
   r->own.queued = TRUE;
   step_time (t, r, stream, BEFORE_UPLOAD);
   if (!failed (r))
-    r->status.code = cf_stream_copy (stream, CF_UPLOAD, device_in (t, r), host_in (t, r),
-        r->in_place ? &(CfPart) { r->area, CF_AREA_READ } : NULL, &r->status);
+    r->status.code = cf_stream_copy (stream, r->in.kind == GST_CF_FOREIGN ? CF_ON_DEVICE : CF_UPLOAD, device_in (t, r),
+        host_in (t, r), r->in_place ? &(CfPart) { r->area, CF_AREA_READ } : NULL, &r->status);
   if (r->own.up)
     step_record (t, r, stream, AFTER_UPLOAD);
   else
@@ -172,10 +221,11 @@ put_back (GstCfFrameRequest *r)
 static void
 step_download (GstCfTransfer *t, GstCfFrameRequest *r, CfStream *stream)
 {
-  if (r->out.kind == GST_CF_DEVICE)
+  if (!is_copied (r, &r->out))
     return;
   if (!failed (r))
-    r->status.code = cf_stream_copy (stream, CF_DOWNLOAD, host_out (t, r), device_out (t, r),
+    r->status.code = cf_stream_copy (stream, r->out.kind == GST_CF_FOREIGN ? CF_ON_DEVICE : CF_DOWNLOAD,
+        host_out (t, r), device_out (t, r),
         r->in_place ? &(CfPart) { r->area, r->out.kind == GST_CF_PAGEABLE ? CF_AREA_PACKED : CF_AREA_WRITE } : NULL,
         &r->status);
   step_time (t, r, stream, AFTER_DOWNLOAD);
@@ -261,7 +311,7 @@ may_slice (GstCfTransfer *t, GstCfFrameRequest *r)
     t->steady++;
     return FALSE;
   }
-  return r->in.kind != GST_CF_DEVICE && r->out.kind != GST_CF_DEVICE && r->mode == GST_CF_PROGRESSIVE &&
+  return r->in.kind < GST_CF_DEVICE && r->out.kind < GST_CF_DEVICE && r->mode == GST_CF_PROGRESSIVE &&
       t->layout.height >= ROWS_FOR_2_SLICES && gst_cf_link_slots_idle (t->link_slots) && provide_slices (t, r);
 }
 
@@ -325,7 +375,7 @@ queue_whole (GstCfTransfer *t, GstCfFrameRequest *r)
 static void
 sync_submit (GstCfTransfer *t, GstCfFrameRequest *r)
 {
-  r->own.sliced = !r->own.stream && !r->area && may_slice (t, r);
+  r->own.sliced = !r->own.stream && !r->area && !r->own.direct && may_slice (t, r);
   step_stage (t, r);
   take_link_slot (t, r);
   if (failed (r))
@@ -400,7 +450,7 @@ queue_upload (GstCfTransfer *t, GstCfFrameRequest *r)
 {
   GstCfSlot *slot = &t->slot[r->slot];
 
-  if (r->in.kind == GST_CF_DEVICE || failed (r))
+  if (!is_copied (r, &r->in) || failed (r))
     return;
   if (slot->left) /* the GPU may still read what this upload overwrites */
     step_wait_event (r, t->up, slot->events, AFTER_KERNELS);
@@ -427,7 +477,7 @@ queue_kernels (GstCfTransfer *t, GstCfFrameRequest *r)
 static void
 queue_download (GstCfTransfer *t, GstCfFrameRequest *r)
 {
-  if (r->out.kind == GST_CF_DEVICE)
+  if (!is_copied (r, &r->out))
     return;
   step_wait_event (r, r->own.down, t->slot[r->slot].events, AFTER_KERNELS);
   step_time (t, r, r->own.down, BEFORE_DOWNLOAD);
@@ -449,7 +499,7 @@ overlap_submit (GstCfTransfer *t, GstCfFrameRequest *r)
   queue_download (t, r);
   slot->left = slot->left || r->leaves;
   if (!r->leaves)
-    step_record (t, r, r->out.kind == GST_CF_DEVICE ? r->own.stream : r->own.down, CF_COMPLETION);
+    step_record (t, r, is_copied (r, &r->out) ? r->own.down : r->own.stream, CF_COMPLETION);
 }
 
 static void
@@ -477,6 +527,7 @@ gst_cf_transfer_set_flushing (GstCfTransfer *t, gboolean flushing)
 gboolean
 gst_cf_transfer_open (GstCfTransfer *t, GstObject *context, GstCfChain *chain, guint slots, CfStatus *status)
 {
+  CfGpuInfo info;
   gboolean good;
 
   forget (t);
@@ -488,7 +539,9 @@ gst_cf_transfer_open (GstCfTransfer *t, GstObject *context, GstCfChain *chain, g
     gst_clear_object (&t->context);
     return FALSE;
   }
-  good = (t->plans.context = cf_context_new (CF_BACKEND_CUDA, status)) != NULL;
+  good = (t->plans.context = cf_context_new (CF_BACKEND_CUDA, status)) != NULL &&
+      cf_gpu_info (t->device, &info, status) == CF_OK;
+  t->integrated = good && info.integrated;
   if (good && slots == 1)
     t->link_slots = gst_cf_link_slots_open (context);
   else if (good)
@@ -595,6 +648,8 @@ take_params (GstCfTransfer *t, const CfFilter *filter, const CfCommon *common, g
 {
   const CfTraits traits = cf_filter_traits (filter, NULL, common, params);
 
+  t->tried = 0;
+  t->shortest[0] = t->shortest[1] = 0;
   t->common = common;
   t->params = params;
   t->history = traits.history > 0;
@@ -700,6 +755,7 @@ gst_cf_transfer_submit (GstCfTransfer *t, GstCfFrameRequest *r)
     gst_cf_chain_take_ticket (t->chain, r->own.stream, &r->own.ticket);
   if (!failed (r))
     r->own.timed = r->leaves ? gst_cf_chain_is_timed (t->chain, &r->ns.kernel) : t->frames++ % GST_CF_TIMED_EVERY == 0;
+  decide_way (t, r);
   if (!failed (r) && overlap)
     overlap_submit (t, r);
   else if (!failed (r))
@@ -728,9 +784,9 @@ take_times (const GstCfTransfer *t, GstCfFrameRequest *r)
   const guint filtered = t->n_slots > 1 || r->in_place ? BEFORE_DOWNLOAD : AFTER_KERNELS;
 
   r->ns.kernel = cf_events_elapsed_ns (events, BEFORE_KERNELS, AFTER_KERNELS);
-  if (r->in.kind != GST_CF_DEVICE && !r->own.sliced)
+  if (is_copied (r, &r->in) && !r->own.sliced)
     r->ns.upload = cf_events_elapsed_ns (events, BEFORE_UPLOAD, AFTER_UPLOAD);
-  if (r->out.kind != GST_CF_DEVICE && !r->own.sliced)
+  if (is_copied (r, &r->out) && !r->own.sliced)
     r->ns.download = cf_events_elapsed_ns (events, filtered, AFTER_DOWNLOAD);
 }
 
@@ -760,8 +816,10 @@ gst_cf_transfer_wait (GstCfTransfer *t, GstCfFrameRequest *r)
   r->unfinished = r->status.code == CF_CANCELLED;
   if (!failed (r) && r->regions)
     r->status.code = cf_plan_regions (t->plans.plan[r->mode], r->regions, &r->status);
-  if (!failed (r) && r->own.timed)
+  if (!failed (r) && r->own.timed) {
     take_times (t, r);
+    note_trial (t, r);
+  }
   if (!failed (r))
     g_atomic_int_set (&t->warm, TRUE);
   put_back (r);

@@ -6,7 +6,8 @@
  *
  * With one slot, frames go one at a time: on the streams of a link slot (linkslots.h), as a whole or in slices. With
  * several slots, frames overlap: uploads, kernels and downloads have streams of their own. In both, a frame in CUDA
- * memory is on the stream of a chain of elements (chain.h). All functions make the CUDA context current themselves.
+ * memory is on the stream of a chain of elements (chain.h). An integrated GPU may read and write a frame in pinned
+ * memory where it is, without copies. All functions make the CUDA context current themselves.
  *
  * Threads. One thread at a time uses a GstCfTransfer. While frames are under way, one thread may submit and another
  * wait for earlier ones. */
@@ -24,12 +25,13 @@ G_BEGIN_DECLS
 #define GST_CF_MAX_IN_FLIGHT 8
 
 /* An image's memory. Pageable: the GPU cannot reach it, so the image goes through pinned memory of the slot. Pinned:
- * the GPU copies from and to it. Device: memory of the transfer's CUDA context. */
-typedef enum { GST_CF_PAGEABLE, GST_CF_PINNED, GST_CF_DEVICE } GstCfMemoryKind;
+ * the GPU copies from and to it. Device: memory of the transfer's CUDA context. Foreign: memory of a GPU, of another
+ * context (NVMM), from and to which the GPU copies, too. */
+typedef enum { GST_CF_PAGEABLE, GST_CF_PINNED, GST_CF_DEVICE, GST_CF_FOREIGN } GstCfMemoryKind;
 
 typedef struct {
   GstBuffer *buffer;
-  const CfImage *image; /* the buffer, mapped: device addresses for GST_CF_DEVICE */
+  const CfImage *image; /* the buffer, mapped: device addresses for GST_CF_DEVICE and GST_CF_FOREIGN */
   GstCfMemoryKind kind;
 } GstCfSide;
 
@@ -61,6 +63,7 @@ typedef struct {
     CfStream *up, *down; /* for the copies, where they have streams of their own */
     guint link_slot;
     gboolean has_link_slot, sliced, timed;
+    gboolean direct, trial;
     gboolean queued;    /* some of its work */
     GstCfTicket ticket; /* tells the chain that the work before this frame is done */
   } own;
@@ -75,9 +78,10 @@ typedef struct {
 } GstCfSlot;
 
 typedef struct {
-  GstObject *context; /* NULL: not open */
-  gint device;        /* the context's */
-  GstCfChain *chain;  /* the element's place in a chain */
+  GstObject *context;  /* NULL: not open */
+  gint device;         /* the context's */
+  gboolean integrated; /* this GPU's memory is the host's */
+  GstCfChain *chain;   /* the element's place in a chain */
   GstCfPlans plans;
   guint n_slots;
   GstCfSlot slot[GST_CF_MAX_IN_FLIGHT];
@@ -91,6 +95,8 @@ typedef struct {
   gboolean history, ahead; /* the filter looks at earlier frames; at later ones, too */
   CfImage layout;          /* of a slot's images, */
   gsize bytes;             /* and the size of one */
+  guint tried;             /* frames of the trial (transfer.c) so far; */
+  gint shortest[2];        /* the shortest time of one with copies, of one without, ns; 0: none yet. Atomic */
 
   /* one slot */
   GstCfLinkSlots *link_slots;

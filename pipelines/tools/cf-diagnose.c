@@ -20,6 +20,7 @@
 #include <string.h>
 
 #define COLUMNS 100
+#define SECONDS 30 /* for a frame: the first use of a GPU takes seconds */
 
 static void row (const char *name, const char *format, ...) G_GNUC_PRINTF (2, 3);
 
@@ -138,8 +139,13 @@ print_version (const char *name, int version, const char *without)
 static void
 print_gpus (const DiagnoseFacts *facts)
 {
-  row ("kernel driver", "%s",
-      facts->kernel_driver ? facts->kernel_driver : "no NVIDIA driver is loaded (/proc/driver/nvidia/version)");
+  if (facts->jetson && facts->l4t)
+    row ("machine", "%s, Jetson Linux R%d", facts->jetson, facts->l4t);
+  else if (facts->jetson)
+    row ("machine", "%s", facts->jetson);
+  if (facts->kernel_driver || !facts->jetson)
+    row ("kernel driver", "%s",
+        facts->kernel_driver ? facts->kernel_driver : "no NVIDIA driver is loaded (/proc/driver/nvidia/version)");
   print_version ("driver", facts->driver, "none (libcuda.so.1)");
   print_version ("runtime", facts->toolkit, "none: built without CUDA kernels");
   if (facts->archs[0])
@@ -147,9 +153,11 @@ print_gpus (const DiagnoseFacts *facts)
   for (int i = 0; i < facts->n_devices; i++) {
     const DiagnoseDevice *device = &facts->device[i];
     g_autofree char *name = g_strdup_printf ("device %d", i);
+    g_autofree char *place = g_strdup_printf ("PCI bus %02x", (unsigned) device->bus);
 
-    row (name, "%s, compute capability %d.%d, %d SMs, %.1f GiB, PCI bus %02x", device->name, device->capability / 10,
-        device->capability % 10, device->sms, (double) device->memory / 1073741824.0, (unsigned) device->bus);
+    row (name, "%s, compute capability %d.%d, %d SMs, %.1f GiB, %s", device->name, device->capability / 10,
+        device->capability % 10, device->sms, (double) device->memory / 1073741824.0,
+        device->integrated ? "which is the machine's memory" : place);
   }
   if (facts->n_devices == 0)
     row ("devices", "none usable");
@@ -176,31 +184,65 @@ read_facts (DiagnoseFacts *facts)
   facts->hidden = g_getenv ("CUDA_VISIBLE_DEVICES");
 }
 
-/* Returns whether there is a GPU that backend=auto uses; else `status` says why not. */
-static bool
-find_gpu (CfStatus *status)
+/* Has the GPU filter a frame. Returns NULL, or why it did not (free it). */
+static char *
+try_gpu (int device)
 {
-  const int n = cf_gpu_count (status);
-  CfGpuInfo info;
+  g_autofree char *line = g_strdup_printf ("videotestsrc num-buffers=1 ! video/x-raw,format=I420,width=64,height=64 ! "
+                                           "cudamedian backend=cuda on-gpu-error=error cuda-device-id=%d ! fakesink",
+      device);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GstElement) pipeline = gst_parse_launch (line, &error);
+  g_autoptr (GstMessage) message = NULL;
+  g_autoptr (GstBus) bus = NULL;
 
-  for (int i = 0; i < n; i++)
-    if (cf_gpu_info (i, &info, status) == CF_OK && cf_gpu_check (&info, cf_gpu_state ().archs, status) == CF_OK)
-      return true;
-  return false;
+  if (error)
+    return g_strdup (error->message);
+  bus = gst_element_get_bus (pipeline);
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  message = gst_bus_timed_pop_filtered (bus, SECONDS * GST_SECOND, GST_MESSAGE_ERROR | GST_MESSAGE_EOS);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  if (!message)
+    return g_strdup_printf ("no frame came in %d s", SECONDS);
+  if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_EOS)
+    return NULL;
+  gst_message_parse_error (message, &error, NULL);
+  return g_strdup (error->message);
+}
+
+/* backend=auto takes GPUs that have filtered a frame. */
+static void
+print_backend (const DiagnoseFacts *facts)
+{
+  g_autoptr (GString) good = g_string_new (NULL), bad = g_string_new (NULL);
+  CfStatus status = { CF_OK, 0, "" };
+  int n = 0;
+
+  for (int i = 0; i < facts->n_devices; i++) {
+    g_autofree char *why = try_gpu (i);
+
+    if (why)
+      g_string_append_printf (bad, "Device %d has not: %s\n", i, why);
+    else
+      g_string_append_printf (good, "%s%d", n++ ? ", " : "", i);
+  }
+  putchar ('\n');
+  if (n > 0)
+    printf ("backend=auto uses the GPU: device%s %s filtered a frame.\n%s", n > 1 ? "s" : "", good->str, bad->str);
+  else if (cf_gpu_count (&status) == 0)
+    printf ("backend=auto uses the CPU: %s\n", status.message);
+  else
+    printf ("backend=auto uses the CPU: no GPU filtered a frame.\n%s", bad->str);
 }
 
 static void
 print_verdict (const DiagnoseFacts *facts)
 {
-  CfStatus status = { CF_OK, 0, "" };
   g_autofree char *nvcc = find_nvcc ();
   g_auto (GStrv) advice = diagnose_advise (facts);
 
   row ("nvcc", "%s", nvcc ? nvcc : "not found");
-  if (find_gpu (&status))
-    printf ("\nbackend=auto uses the GPU.\n");
-  else
-    printf ("\nbackend=auto uses the CPU: %s\n", status.message[0] ? status.message : "no usable GPU");
+  print_backend (facts);
   for (char **text = advice; *text; text++) {
     putchar ('\n');
     print_wrapped (*text);

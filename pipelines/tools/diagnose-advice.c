@@ -38,6 +38,32 @@ advise_wsl (const DiagnoseFacts *f, GPtrArray *list)
     add (list, "WSL: Windows has no NVIDIA driver. Install it in Windows; in WSL itself no driver must be installed.");
 }
 
+#define JETPACK_L4T 38 /* Jetson Linux of JetPack 7, the first with a GStreamer that is new enough */
+
+/* A Jetson's GPU is part of its processor, and its driver part of JetPack: no PCI bus, on most no NVML. */
+static void
+advise_jetson (const DiagnoseFacts *f, GPtrArray *list)
+{
+  if (f->l4t && f->l4t < JETPACK_L4T)
+    add (list,
+        "This Jetson runs Jetson Linux R%d (JetPack %d). JetPack 7 is needed: older ones have a GStreamer older than "
+        "1.22.",
+        f->l4t,
+        f->l4t < 34       ? 4
+            : f->l4t < 36 ? 5
+                          : 6);
+  if (f->n_devices > 0)
+    return;
+  if (f->container && !f->has_cuda)
+    add (list, "This container lacks the Jetson's driver. Start it with `docker run --runtime nvidia ...`.");
+  else if (!f->has_cuda)
+    add (list, "The Jetson's driver (libcuda.so.1) is missing. Type: `sudo apt-get install nvidia-jetpack`.");
+  else if (f->closed_nvmap)
+    add (list,
+        "This user may not open /dev/nvmap, the GPU's memory. Type: `sudo usermod -aG video,render $USER`, and log in "
+        "again.");
+}
+
 /* The way from the device to /dev/nvidia0. */
 static void
 advise_driver (const DiagnoseFacts *f, GPtrArray *list)
@@ -130,7 +156,12 @@ advise_versions (const DiagnoseFacts *f, GPtrArray *list)
         "The forward compatibility package (cuda-compat) is in use: CUDA %d.%d on an older kernel driver. It is "
         "for data centre GPUs only; GStreamer's decoders use the older driver.",
         driver, f->driver % 1000 / 10);
-  if (driver < toolkit) {
+  if (driver < toolkit && f->jetson)
+    add (list,
+        "The driver is for CUDA %d.%d, this build needs %d.0. A Jetson's driver comes with JetPack: install a newer "
+        "one (JetPack 7 has CUDA 13), or build with the toolkit of this one, in /usr/local/cuda.",
+        driver, f->driver % 1000 / 10, toolkit);
+  else if (driver < toolkit) {
     int runs = diagnose_newest_toolkit (f->driver);
     g_autofree char *build = runs ? g_strdup_printf ("or build with toolkit %d.%d, the newest that this driver runs; ",
                                         runs / 1000, runs % 1000 / 10)
@@ -191,7 +222,11 @@ advise_decoder (const DiagnoseFacts *f, GPtrArray *list)
 {
   if (f->n_devices == 0 || f->nvh264dec)
     return;
-  if (!f->nvcodec)
+  if (f->jetson)
+    add (list,
+        "A Jetson decodes with nvv4l2decoder (`sudo apt-get install nvidia-l4t-gstreamer`): nvv4l2decoder ! "
+        "nvvidconv ! video/x-raw ! cudamedian ...");
+  else if (!f->nvcodec)
     add (list,
         "GStreamer's plugin nvcodec is missing, so video is decoded on the CPU. Debian, Ubuntu: `sudo apt-get "
         "install gstreamer1.0-plugins-bad`.");
@@ -227,6 +262,8 @@ diagnose_advise (const DiagnoseFacts *f)
 
   if (f->wsl)
     advise_wsl (f, list);
+  else if (f->jetson)
+    advise_jetson (f, list);
   else if (f->n_devices == 0)
     advise_driver (f, list);
   if (!f->has_cuda && !f->wsl && list->len == 0)
@@ -236,7 +273,7 @@ diagnose_advise (const DiagnoseFacts *f)
                        "driver.");
   if (f->mig)
     advise_mig (f, list);
-  if (f->has_cuda && f->n_devices == 0 && list->len == 0)
+  if (f->has_cuda && f->n_devices == 0 && (list->len == 0 || (f->jetson && !f->closed_nvmap)))
     advise_init (f, list);
   advise_versions (f, list);
   for (int i = 0; i < f->n_devices; i++)

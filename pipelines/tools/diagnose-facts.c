@@ -8,11 +8,12 @@
 #include "diagnose.h"
 
 #include <dlfcn.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 /* CUdevice_attribute */
-enum { SMS = 16, WATCHDOG = 17, MODE = 20, BUS = 33, MAJOR = 75, MINOR = 76 };
+enum { SMS = 16, WATCHDOG = 17, INTEGRATED = 18, MODE = 20, BUS = 33, MAJOR = 75, MINOR = 76 };
 
 static gboolean
 exists (const char *root, const char *path)
@@ -56,6 +57,21 @@ count_on_bus (const char *root)
   return n;
 }
 
+/* A Jetson's GPU is not on the PCI bus, and its driver is a part of its Linux: "# R36 (release), REVISION: 4.3". */
+static void
+read_jetson (DiagnoseFacts *facts, const char *root)
+{
+  g_autofree char *model = first_line (root, "/proc/device-tree/model");
+  g_autofree char *release = first_line (root, "/etc/nv_tegra_release");
+  g_autofree char *nvmap = g_strconcat (root, "/dev/nvmap", NULL);
+
+  if (release && g_str_has_prefix (release, "# R"))
+    facts->l4t = atoi (release + strlen ("# R"));
+  if (release || (model && strstr (model, "Jetson")))
+    facts->jetson = g_strdup (model && model[0] ? model : "a Jetson");
+  facts->closed_nvmap = g_file_test (nvmap, G_FILE_TEST_EXISTS) && access (nvmap, R_OK | W_OK) != 0;
+}
+
 static void
 read_files (DiagnoseFacts *facts, const char *root)
 {
@@ -67,6 +83,7 @@ read_files (DiagnoseFacts *facts, const char *root)
   facts->dxg = exists (root, "/dev/dxg");
   facts->wsl_library = exists (root, "/usr/lib/wsl/lib/libcuda.so.1");
   facts->nouveau = exists (root, "/sys/module/nouveau");
+  read_jetson (facts, root);
   facts->on_bus = count_on_bus (root);
   facts->kernel_driver = first_line (root, "/proc/driver/nvidia/version");
   facts->control_node = exists (root, "/dev/nvidiactl");
@@ -89,7 +106,7 @@ read_device (void *cuda, int number, DiagnoseDevice *device)
   int (*get_memory) (size_t *, int) = dlsym (cuda, "cuDeviceTotalMem_v2");
   int (*get_attribute) (int *, int, int) = dlsym (cuda, "cuDeviceGetAttribute");
   int handle, value[MINOR + 1] = { 0 };
-  static const int wanted[] = { SMS, WATCHDOG, MODE, BUS, MAJOR, MINOR };
+  static const int wanted[] = { SMS, WATCHDOG, INTEGRATED, MODE, BUS, MAJOR, MINOR };
 
   g_strlcpy (device->name, "a GPU that cannot be queried", sizeof device->name);
   if (!get || !get_name || !get_memory || !get_attribute || get (&handle, number))
@@ -104,6 +121,7 @@ read_device (void *cuda, int number, DiagnoseDevice *device)
   device->bus = value[BUS];
   device->mode = (DiagnoseMode) value[MODE];
   device->watchdog = value[WATCHDOG] != 0;
+  device->integrated = value[INTEGRATED] != 0;
 }
 
 static void
@@ -174,4 +192,5 @@ void
 diagnose_clear (DiagnoseFacts *facts)
 {
   g_clear_pointer (&facts->kernel_driver, g_free);
+  g_clear_pointer (&facts->jetson, g_free);
 }

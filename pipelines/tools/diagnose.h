@@ -18,13 +18,17 @@ typedef struct {
   int sms, bus;
   gsize memory;
   DiagnoseMode mode;
-  gboolean watchdog; /* a display is attached: long kernels are ended */
+  gboolean watchdog;   /* a display is attached: long kernels are ended */
+  gboolean integrated; /* its memory is the machine's */
 } DiagnoseDevice;
 
 /* Free the strings with diagnose_clear (). */
 typedef struct {
   /* from files */
   gboolean container, wsl, dxg, wsl_library, nouveau;
+  char *jetson;                    /* the name of the machine; NULL: it is no Jetson */
+  int l4t;                         /* the release of Jetson Linux, 36 in JetPack 6; 0: unknown */
+  gboolean closed_nvmap;           /* this user may not open the Jetson's /dev/nvmap */
   int on_bus;                      /* NVIDIA's display devices on the PCI bus */
   char *kernel_driver;             /* the first line of the driver's version; NULL: it is not loaded */
   gboolean control_node, uvm_node; /* /dev/nvidiactl, /dev/nvidia-uvm */

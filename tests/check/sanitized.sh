@@ -51,7 +51,7 @@ case ${1:-} in
   elements)
     # In one process: a fork copies the sanitizer's tables, which took most of the time. Whatever it finds ends it.
     export CK_FORK=no
-    build_tests elements roi_properties same devices hangs flushes linkslots cudart \
+    build_tests elements roi_properties same devices hangs flushes linkslots nvmm cudart \
       elements_{properties,buffers,negotiation,segment,areas,flight,center,life}_cpu ;;
   fuzz) build_tests fuzz fuzz_{kernel,kernel_file,fraction,coefficients,seeds,zones,settings,regions,stream,chaos} ;;
   watch) watch_tests ;;

@@ -263,6 +263,9 @@ cudaDeviceGetAttribute (int *value, enum cudaDeviceAttr which, int device)
     case cudaDevAttrMultiProcessorCount:
       *value = fake_infos[device].sms;
       break;
+    case cudaDevAttrIntegrated:
+      *value = fake_infos[device].integrated;
+      break;
     case cudaDevAttrClockRate:
       *value = fake_infos[device].clock_khz;
       break;

@@ -481,7 +481,7 @@ properties (void)
   memset (uuid, 0xa1, sizeof uuid);
   CHECK (cf_gpu_info (1, &info, NULL) == CF_OK && strcmp (info.name, "fake") == 0);
   CHECK (memcmp (info.uuid, uuid, sizeof uuid) == 0 && info.clock_khz == 13); /* the attribute by its number */
-  CHECK (info.pci_domain == 0x10000 && info.pci_bus == 0xc2 && info.pci_slot == 2);
+  CHECK (info.pci_domain == 0x10000 && info.pci_bus == 0xc2 && info.pci_slot == 2 && info.integrated);
 }
 
 /* Which GPUs kernels run on: NVIDIA's rules for machine code, and for the code that the driver compiles. */
@@ -494,7 +494,8 @@ kernels (void)
     bool runs;
   } rows[] = { { "75,80,86,90", 7, 5, true }, { "75,80,86,90", 8, 0, true }, { "75,80,86,90", 8, 9, true },
     { "75,80,86,90", 9, 0, true }, { "75,80,86,90", 10, 0, true }, { "75,80,86,90", 7, 0, false },
-    { "86,90", 8, 0, false }, { "80,100", 9, 0, false }, { "80,100", 8, 7, true }, { "80,100", 12, 1, true },
+    { "86,90", 8, 0, false }, { "80,100", 9, 0, false }, { "80,100", 8, 9, true }, { "80,86,100", 8, 7, false },
+    { "80,87,100", 8, 7, true }, { "80,87,100", 8, 9, true }, { "87,100", 8, 9, false }, { "80,100", 12, 1, true },
     { "90", 8, 9, false }, { "90", 12, 0, true }, { "90", 9, 0, true }, { "100", 10, 3, true }, { "103", 10, 0, false },
     { "", 7, 5, true }, { "", 6, 1, false } };
   CfStatus status = { 0 };
@@ -524,7 +525,8 @@ main (void)
   setvbuf (stdout, NULL, _IOLBF, 0);
   fake_devices = 2;
   for (int i = 0; i < 2; i++) {
-    fake_infos[i] = (CfGpuInfo) { "fake", .major = 9, .clock_khz = 13, .pci_domain = 0x10000, .pci_bus = 0xc1 + i };
+    fake_infos[i] = (CfGpuInfo) { "fake", .major = 9, .clock_khz = 13, .pci_domain = 0x10000, .pci_bus = 0xc1 + i,
+      .integrated = true /* maps () has an image in pinned memory */ };
     fake_infos[i].pci_slot = 2;
     memset (fake_infos[i].uuid, 0xa0 + i, sizeof fake_infos[i].uuid);
   }

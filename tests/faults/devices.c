@@ -7,6 +7,7 @@
 #include "fake.h"
 #include "gstcfcuda.h"
 #include "gstcfdevicename.h"
+#include "gstcfdevices.h"
 #include "gstcffilter.h"
 #include "gstcudamedian.h"
 
@@ -252,6 +253,36 @@ without_kernels (void)
   make_gpus ();
 }
 
+/* A GPU whose capability is that of the kernels, but on which they do not run (a driver that is too old to compile
+ * them): all elements go to the other one, and no second one tries it. Where it is named, or the only one, it is
+ * refused with the reason. */
+static void
+kernels_fail (void)
+{
+  static const gchar why[] = "this build has no kernels for this GPU";
+  GstElement *element[3];
+
+  fake_devices = 2;
+  fake_unfit = 1 << 0;
+  for (gsize i = 0; i < G_N_ELEMENTS (element); i++) {
+    element[i] = new_element ("cuda", NULL, -1);
+    faults_check (gst_element_set_state (element[i], GST_STATE_PAUSED) == GST_STATE_CHANGE_SUCCESS, "no start");
+    faults_check (number_of (element[i]) == 1, "not the GPU that runs the kernels");
+    faults_check (fake.contexts == 1, "a context is left on the other GPU");
+  }
+  faults_check (gst_cf_devices_choose (2, 0) == 1 && gst_cf_devices_choose (1, 0) == -1, "the GPU is not remembered");
+  for (gsize i = 0; i < G_N_ELEMENTS (element); i++)
+    end (element[i], 0, NULL);
+  element[0] = new_element ("cuda", NULL, 0);
+  faults_check (gst_element_set_state (element[0], GST_STATE_PAUSED) == GST_STATE_CHANGE_FAILURE, "a start");
+  end (element[0], GST_MESSAGE_ERROR, why);
+  fake_devices = 1;
+  element[0] = new_element ("auto", NULL, -1);
+  faults_check (gst_element_set_state (element[0], GST_STATE_PAUSED) == GST_STATE_CHANGE_SUCCESS, "no start");
+  end (element[0], GST_MESSAGE_WARNING, why);
+  fake_unfit = 0;
+}
+
 /* Where there is no GPU at all, an element that names one says so, and no other. */
 static void
 no_gpus (void)
@@ -380,6 +411,7 @@ main (void)
   input_of_another (NULL, 0);
   input_of_another (UUID_1, 1);
   input_of_another ("strongest", 2);
+  kernels_fail (); /* the last, because it is not forgotten */
   faults_check (fake.blocked == 0 && fake.after == 0 && fake.misuse == 0 && fake.pushed == 0, "a wrong call");
   faults_check (fake.contexts == 0, "a context is left");
   return faults_end ();

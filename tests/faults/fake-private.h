@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * fake-private.h: what cudart-fake.c needs of the fake GPU (fake.c). Errors are the runtime's. */
+ * fake-private.h: what cudart-fake.c and kernels-fake.c need of the fake GPU (fake.c). Errors are the runtime's. */
 #ifndef FAKE_PRIVATE_H
 #define FAKE_PRIVATE_H
 

@@ -35,6 +35,7 @@ static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP; /* guards 
 static struct {
   uint8_t *memory;
   size_t size;
+  bool pinned;
 } blocks[MAX_BLOCKS];
 
 /* The state of this thread: the devices of the contexts pushed; the runs in which it learned that the GPU is lost or
@@ -419,8 +420,17 @@ void
 fake_launch (FakeKind kind, const void *stream, void (*function) (const void *arguments), const void *arguments,
     size_t size, const void *to, const void *from)
 {
-  fake_queue ((FakeOp) { .kind = kind, .stream = stream, .run = function, .uses = { to, from } }, fake_runtime.slow_ns,
-      arguments, size);
+  uint64_t ns = fake_runtime.slow_ns;
+  int block;
+
+  pthread_mutex_lock (&lock);
+  block = block_of (from);
+  ns += block >= 0 && blocks[block].pinned ? fake_runtime.pinned_ns : 0;
+  /* Only an integrated GPU reaches it, but for copies. */
+  fake.misuse += kind == FAKE_LAUNCH && block >= 0 && blocks[block].pinned &&
+      !fake_infos[fake_number_now ()].integrated;
+  pthread_mutex_unlock (&lock);
+  fake_queue ((FakeOp) { .kind = kind, .stream = stream, .run = function, .uses = { to, from } }, ns, arguments, size);
 }
 
 /* ---- time --------------------------------------------------------------------- */
@@ -631,6 +641,7 @@ fake_alloc (FakeKind kind, void **memory, size_t size)
   if (error == cudaSuccess) {
     *memory = blocks[i].memory = aligned_alloc (4096, (size + 4095) & ~(size_t) 4095);
     blocks[i].size = size;
+    blocks[i].pinned = kind == FAKE_PINNED_ALLOC;
     memset (*memory, 0x5a, size); /* also as a completion word: one of work that is done */
     fake.live++;
   }

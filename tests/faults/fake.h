@@ -65,7 +65,8 @@ extern FakeReport fake;
 typedef struct {
   _Atomic uint64_t now; /* ns; each look at the clock takes 1 us */
   uint64_t copy_ns;     /* how long a copy takes; FAKE_NEVER: the stream hangs */
-  uint64_t slow_ns;     /* how long a kernel takes */
+  uint64_t slow_ns;     /* how long a kernel takes, */
+  uint64_t pinned_ns;   /* and how much longer in pinned memory */
   int query_error;      /* the result of queries of work that is not done; 0: that it is not */
   int driver;           /* version; 0: none */
   int shared;           /* bytes of shared memory that a block may opt in to */
@@ -84,6 +85,9 @@ extern FakeRuntime fake_runtime;
 /* The number of GPUs: 1, unless a program sets it; and what they say of themselves: at first, capability 9.0. */
 extern int fake_devices;
 extern CfGpuInfo fake_infos[FAKE_MAX_DEVICES];
+
+/* A bit, 1 << number, for each GPU that runs none of the kernels, whatever FAKE_ARCHS says. */
+extern unsigned fake_unfit;
 
 /* Set by programs that use CUDA memory, and one context for all elements. */
 extern bool fake_cuda_memory;

@@ -5,7 +5,7 @@
  * CPU, and the kernels of cuda/core/gpu/. */
 #include "core/area.h"
 #include "core/gpu/cuda.h"
-#include "fake.h"
+#include "fake-private.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -63,6 +63,14 @@ run_pieces (const void *arguments)
   for (unsigned i = 0; i < c->n; i++)
     for (int p = 0; p < cf_format_info (c->from.format)->n_planes; p++)
       copy_piece (c, &c->piece[i], p);
+}
+
+unsigned fake_unfit;
+
+CfCode
+cf_cuda_load_pieces (CfStatus *status)
+{
+  return cf_cuda_check (fake_unfit >> fake_number_now () & 1 ? 209 : 0, "loading a kernel", status);
 }
 
 CfCode

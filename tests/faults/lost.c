@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * lost.c: in the plugin on the fake GPU: call number FAKE_LOST_AT to the GPU, and all later ones, find it lost. */
+ * lost.c: in the plugin on the fake GPU: call number FAKE_LOST_AT to the GPU, and all later ones, find it lost. There
+ * are FAKE_DEVICES, of which number FAKE_OLD has capability 6.1. */
 #include "fake.h"
 
 #include <stdlib.h>
@@ -9,8 +10,14 @@
 __attribute__ ((constructor)) static void
 begin (void)
 {
-  const char *at = getenv ("FAKE_LOST_AT");
+  const char *at = getenv ("FAKE_LOST_AT"), *devices = getenv ("FAKE_DEVICES"), *old = getenv ("FAKE_OLD");
 
+  if (devices)
+    fake_devices = atoi (devices);
+  if (old) {
+    fake_infos[atoi (old)].major = 6;
+    fake_infos[atoi (old)].minor = 1;
+  }
   if (at)
     fake_arm (atoi (at), 719, true);
 }

@@ -49,6 +49,7 @@ TESTS = (
                                                'chains faults'),
     (r'gst/gstcf(roi|mask)', 'elements_areas_cpu elements_covered_cpu elements_hide_cpu elements_motion_cpu '
                              'roi_properties fuzz_regions same'),
+    (r'gst/gstcfnvmm', 'nvmm'),
     (r'gst/gstcftamper', 'elements_tamper_cpu'),
     (r'gst/gstcfevents', 'elements_zones_cpu elements_motion_cpu elements_segment_cpu'),
     (r'gst/gstcudamedian', 'elements_motion_cpu elements_center_cpu elements_properties_cpu elements_life_cpu'),

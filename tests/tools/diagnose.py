@@ -3,7 +3,9 @@
 # Copyright (C) 2026 the gst-cuda-filters authors
 """Runs cf-diagnose on made-up machines, and looks for the sentence that helps.
 
-usage: diagnose.py CF-DIAGNOSE LIBCUDA LIBNVML LIBNVCUVID
+usage: diagnose.py CF-DIAGNOSE LIBCUDA LIBNVML LIBNVCUVID PLUGIN
+
+PLUGIN is the one of tests/faults, whose GPUs filter as long as they are new enough.
 
 A machine is files below a folder, and libraries of tests/tools/fake-driver.c. Ends with `N passed, N failed, N
 skipped`.
@@ -14,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 
-PROGRAM, LIBRARIES = sys.argv[1], dict(zip(('cuda', 'nvml', 'decode'), sys.argv[2:]))
+PROGRAM, LIBRARIES, PLUGIN = sys.argv[1], dict(zip(('cuda', 'nvml', 'decode'), sys.argv[2:])), sys.argv[5]
 NAMES = {'cuda': 'libcuda.so.1', 'nvml': 'libnvidia-ml.so.1', 'decode': 'libnvcuvid.so.1'}
 CARD = {'/sys/bus/pci/devices/0/vendor': '0x10de', '/sys/bus/pci/devices/0/class': '0x030000'}
 MODULE = {'/proc/driver/nvidia/version': 'NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.183.01'}
@@ -23,6 +25,10 @@ DRIVER = {**CARD, **MODULE, **NODES}
 DOCKER = {'/.dockerenv': ''}
 WSL = {'/proc/sys/kernel/osrelease': '5.15.90.1-microsoft-standard-WSL2'}
 CLOSED = 'only root may open it'
+ORIN = {'/proc/device-tree/model': 'NVIDIA Jetson AGX Orin Developer Kit', '/dev/nvmap': '',
+        '/etc/nv_tegra_release': '# R38 (release), REVISION: 2.0, GCID: 1, BOARD: generic'}
+IGPU = {'FAKE_INTEGRATED': '1', 'FAKE_CAPABILITY': '87', 'FAKE_DRIVER': '13000'}
+NO_PCI = ['PCI', 'nvidia-smi', 'no NVIDIA driver', 'libcuda1', 'libnvcuvid']
 ALL, CUDA = ('cuda', 'nvml', 'decode'), ('cuda', 'nvml')
 
 # name, files, libraries, environment, words that must be there, words that must not
@@ -75,6 +81,28 @@ CASES = [
     ('no nvcodec', DRIVER, ALL,
      {'GST_PLUGIN_SYSTEM_PATH_1_0': '/none', 'GST_REGISTRY': '/none'},
      ['plugin nvcodec is missing'], []),
+    ('a Jetson', ORIN, ('cuda',), IGPU,
+     ['machine NVIDIA Jetson AGX Orin Developer Kit, Jetson Linux R38', 'compute capability 8.7',
+      "8.0 GiB, which is the machine's memory", 'nvv4l2decoder'], [*NO_PCI, 'JetPack', 'MIG', 'libcuda']),
+    ('a Jetson, for desktop GPUs', ORIN, ('cuda',), {**IGPU, 'CF_DIAGNOSE_ARCHS': '80,86,90'},
+     ['build with -Dcuda-archs=87,80,86,90'], NO_PCI),
+    ('a Jetson with JetPack 6', {**ORIN, '/etc/nv_tegra_release': '# R36 (release), REVISION: 4.3'}, ('cuda',),
+     {**IGPU, 'FAKE_DRIVER': '12060', 'CF_DIAGNOSE_TOOLKIT': '13000'},
+     ['R36 (JetPack 6). JetPack 7 is needed', "A Jetson's driver comes with JetPack"], [*NO_PCI, '580.65']),
+    ('a Jetson without its driver', ORIN, (), {}, ['install nvidia-jetpack'], NO_PCI),
+    ('a Jetson without a model', {'/etc/nv_tegra_release': '# R38 (release)'}, (), {},
+     ['machine a Jetson, Jetson Linux R38'], NO_PCI),
+    ('a container on a Jetson', {**ORIN, **DOCKER}, (), {}, ['docker run --runtime nvidia'], [*NO_PCI, '--gpus']),
+    ('a Jetson of others', {**ORIN, '/dev/nvmap': CLOSED}, ('cuda',), {**IGPU, 'FAKE_DEVICES': '0'},
+     ['usermod -aG video,render'], [*NO_PCI, 'lists no GPU']),
+    ('a Jetson whose driver fails', ORIN, ('cuda',), {**IGPU, 'FAKE_INIT': '999'}, ['CUDA error 999'], NO_PCI),
+    ('two GPUs, one too old', DRIVER, ('plugin', *ALL), {'FAKE_DEVICES': '2', 'FAKE_OLD': '0'},
+     ['backend=auto uses the GPU: device 1 filtered a frame. Device 0 has not: The GPU cannot be used: ',
+      'has compute capability 6.1'], ['uses the CPU']),
+    ('two GPUs', DRIVER, ('plugin', *ALL), {'FAKE_DEVICES': '2'},
+     ['backend=auto uses the GPU: devices 0, 1 filtered a frame.'], ['has not']),
+    ('a GPU that is lost', DRIVER, ('plugin', *ALL), {'FAKE_LOST_AT': '30'}, ['backend=auto uses the CPU'],
+     ['filtered a frame']),
     ('WSL without GPU', WSL, (), {}, ['wsl --update', '/dev/dxg is missing'], ['PCI']),
     ('WSL, path', {**WSL, '/dev/dxg': '', '/usr/lib/wsl/lib/libcuda.so.1': ''}, (), {},
      ['LD_LIBRARY_PATH=/usr/lib/wsl/lib'], []),
@@ -102,6 +130,9 @@ def diagnose(files, libraries, settings, registry):
         env = {key: value for key, value in os.environ.items() if not key.startswith(('CUDA_', 'FAKE_'))}
         env.update({'LD_LIBRARY_PATH': place, 'CF_DIAGNOSE_ROOT': folder, 'CF_DIAGNOSE_ARCHS': '',
                     'GST_REGISTRY': registry})
+        if 'plugin' in libraries:
+            shutil.copy(PLUGIN, os.path.join(place, 'libgstcudafilters.so'))
+            env.update({'GST_PLUGIN_PATH': place, 'GST_REGISTRY': os.path.join(folder, 'registry')})
         command = [PROGRAM]
         if CLOSED in files.values() and os.getuid() == 0:
             os.chmod(folder, 0o755)

@@ -3,7 +3,7 @@
  *
  * fake-driver.c: NVIDIA's libcuda and libnvidia-ml as far as cf-diagnose asks them, with answers of the environment:
  * FAKE_INIT=0 FAKE_DRIVER=12020 FAKE_DEVICES=1 FAKE_CAPABILITY=89 FAKE_OLD=-1 (the number of a device of capability
- * 6.1) FAKE_MODE=0 FAKE_WATCHDOG=0, FAKE_NVML=0 FAKE_MIG=0 FAKE_INSTANCES=0. */
+ * 6.1) FAKE_MODE=0 FAKE_WATCHDOG=0 FAKE_INTEGRATED=0, FAKE_NVML=0 FAKE_MIG=0 FAKE_INSTANCES=0. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,6 +78,9 @@ cuDeviceGetAttribute (int *value, int attribute, int device)
   switch (attribute) {
     case 17:
       *value = answer ("FAKE_WATCHDOG", 0);
+      break;
+    case 18:
+      *value = answer ("FAKE_INTEGRATED", 0);
       break;
     case 20:
       *value = answer ("FAKE_MODE", 0);

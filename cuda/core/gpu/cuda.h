@@ -49,6 +49,9 @@ CfCode cf_cuda_clear (void *memory, size_t size, CfStatus *status);
 /* Returns the cudaStream_t of a stream. */
 void *cf_stream_handle (const CfStream *stream);
 
+/* Loads the kernel of cf_stream_copy_pieces, as a trial: CF_NO_GPU where the current context's GPU, or its driver,
+ * cannot run kernels of this build. */
+CfCode cf_cuda_load_pieces (CfStatus *status);
 /* The kernels of cf_stream_copy_pieces (core/gpu/pieces.cu). */
 CfCode cf_cuda_copy_pieces (CfStream *stream, CfDirection direction, const CfImage *to, const CfImage *from,
     bool interlaced, const CfPiece *piece, unsigned n, CfStatus *status);

@@ -122,6 +122,7 @@ cf_gpu_info (int device, CfGpuInfo *info, CfStatus *status)
   info->pci_domain = properties.pciDomainID;
   info->pci_bus = properties.pciBusID;
   info->pci_slot = properties.pciDeviceID;
+  info->integrated = attribute (cudaDevAttrIntegrated, device) != 0;
   return CF_OK;
 }
 
@@ -168,6 +169,19 @@ open_device (CfContext *context, CfStatus *status)
   return CF_OK;
 }
 
+/* Finds what the list of archs cannot say: a driver that is too old to compile for the GPU, code of another kind. */
+static CfCode
+try_kernel (CfStatus *status)
+{
+  CfCode code = cf_cuda_load_pieces (status);
+
+  if (code != CF_NO_GPU)
+    return code;
+  if (status)
+    status->code = CF_UNSUPPORTED;
+  return CF_UNSUPPORTED;
+}
+
 CfCode
 cf_device_context_init (CfContext *context, CfStatus *status)
 {
@@ -178,7 +192,9 @@ cf_device_context_init (CfContext *context, CfStatus *status)
     code = open_device (context, status);
   if (code == CF_OK)
     code = cf_gpu_info (context->device, &info, status);
-  return code == CF_OK ? cf_gpu_check (&info, CF_ARCHS, status) : code;
+  if (code == CF_OK)
+    code = cf_gpu_check (&info, CF_ARCHS, status);
+  return code == CF_OK ? try_kernel (status) : code;
 }
 
 /* ---- memory ------------------------------------------------------------- */

@@ -116,6 +116,12 @@ copy_pieces (const __grid_constant__ Work work)
 } // namespace
 
 CfCode
+cf_cuda_load_pieces (CfStatus *status)
+{
+  return load_kernels ({ (const void *) copy_pieces }, "loading a kernel", status);
+}
+
+CfCode
 cf_cuda_copy_pieces (CfStream *stream, CfDirection direction, const CfImage *to, const CfImage *from, bool interlaced,
     const CfPiece *piece, unsigned n, CfStatus *status)
 {
