@@ -1015,8 +1015,9 @@ hold (GstCfRoi *roi, const CfRect *rect)
  *   bottom. All that is counted from where the two met, so no error adds up while the carrier lasts.
  * - Motion that reaches from border to border of the frame, where they met and now, says nothing here: rain
  *   moves everywhere. There the box may have moved by FASTEST more, since the detector saw it.
- * - A box whose place holds a box of this frame with the same carrier is replaced by that: its past stays, its place
- *   is not filtered any more.
+ * - A box of this frame replaces the box whose place is nearest to it, centre to centre, of those with the same carrier
+ *   if it lies in that place. The past of what is replaced stays; its place is not filtered any more. One replaces only
+ *   one, so a face that its detector misses stays hidden while it finds another beside it.
  *
  * With roi-invert nothing moves: what is filtered lies outside. */
 
@@ -1124,18 +1125,31 @@ carry (const GstCfRoi *roi, Held *h, const GstVideoInfo *info)
     h->place = place_of (roi, h, info);
 }
 
-/* Replaces the older ones of the same object. */
+/* Returns how far the centres of two rectangles are from each other, squared, in half pixels. */
+static gint64
+distance (const CfRect *a, const CfRect *b)
+{
+  const gint64 dx = 2 * (a->x - b->x) + a->width - b->width, dy = 2 * (a->y - b->y) + a->height - b->height;
+
+  return dx * dx + dy * dy;
+}
+
+/* Replaces the older one of the same object. */
 static void
 replace_older (GstCfRoi *roi, const Held *newer)
 {
+  Held *nearest = NULL;
+
   for (guint i = 0; i < roi->held->len; i++) {
     Held *h = &g_array_index (roi->held, Held, i);
 
     if (!h->fresh && same_rect (&h->carrier.rect, &newer->carrier.rect) && h->carrier.type == newer->carrier.type &&
-        contains (&h->place, &newer->rect)) {
-      h->replaced = TRUE;
-      h->carrier.type = 0;
-    }
+        (!nearest || distance (&h->place, &newer->rect) < distance (&nearest->place, &newer->rect)))
+      nearest = h;
+  }
+  if (nearest && contains (&nearest->place, &newer->rect)) {
+    nearest->replaced = TRUE;
+    nearest->carrier.type = 0;
   }
 }
 

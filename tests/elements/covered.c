@@ -238,6 +238,15 @@ hold (Stream *s, const Held *box)
   g_array_append_val (s->held, *box);
 }
 
+/* Returns the squared distance of two centres, in half pixels. */
+static gdouble
+apart (Rect a, Rect b)
+{
+  const gdouble dx = 2 * a.x + a.width - 2 * b.x - b.width, dy = 2 * a.y + a.height - 2 * b.y - b.height;
+
+  return dx * dx + dy * dy;
+}
+
 /* Moves what is held to its place in a frame. */
 static void
 carry_held (Stream *s, const Region *found, guint n, gint width)
@@ -248,16 +257,20 @@ carry_held (Stream *s, const Region *found, guint n, gint width)
     if (!h->lost && !h->replaced)
       carry (s, h, found, n, width);
   }
-  for (guint i = 0; i < s->held->len; i++) {
-    Held *h = &g_array_index (s->held, Held, i);
+  for (guint j = 0; j < s->held->len; j++) {
+    const Held *newer = &g_array_index (s->held, Held, j);
+    Held *best = NULL;
 
-    for (guint j = 0; j < s->held->len; j++) {
-      const Held *newer = &g_array_index (s->held, Held, j);
+    for (guint i = 0; newer->fresh && i < s->held->len; i++) {
+      Held *h = &g_array_index (s->held, Held, i);
 
-      if (!h->fresh && newer->fresh && h->type >= 0 && h->type == newer->type && lies_in (newer->rect, h->place) &&
-          memcmp (&h->carrier, &newer->carrier, sizeof (Rect)) == 0)
-        h->replaced = TRUE;
+      if (!h->fresh && !h->replaced && h->type >= 0 && h->type == newer->type &&
+          memcmp (&h->carrier, &newer->carrier, sizeof (Rect)) == 0 &&
+          (!best || apart (h->place, newer->rect) < apart (best->place, newer->rect)))
+        best = h;
     }
+    if (best && lies_in (newer->rect, best->place))
+      best->replaced = TRUE;
   }
   for (guint i = 0; i < s->held->len; i++)
     g_array_index (s->held, Held, i).fresh = FALSE;

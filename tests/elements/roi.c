@@ -1221,6 +1221,11 @@ GST_START_TEST (carried_is_replaced)
   expect (&f, region (region (with (at (10), "face", 5, 2, 2, 2, -1), 7, 4, 1, 6, 7), 8, 4, 2, 4, 2),
       "2,2,2,2 5,2,2,2 3,0,8,7");
   expect (&f, region (region (at (20), 7, 4, 1, 6, 7), 8, 5, 2, 4, 2), "2,2,2,2 5,2,2,2 3,0,8,7 4,0,6,6");
+  /* Of two, the nearer one: the other is hidden where it may be. */
+  gst_cf_roi_reset (f.roi);
+  expect (&f, region (with (with (at (0), "face", 2, 2, 2, 2, -1), "face", 6, 2, 2, 2, -1), 7, 1, 1, 8, 6),
+      "2,2,2,2 6,2,2,2");
+  expect (&f, region (with (at (10), "face", 8, 2, 2, 2, -1), 7, 2, 1, 12, 6), "2,2,2,2 6,2,2,2 8,2,2,2 1,0,10,6");
   /* Two that are found in one frame stay two. */
   gst_cf_roi_reset (f.roi);
   expect (&f, region (with (with (at (0), "face", 2, 2, 6, 4, -1), "face", 2, 2, 2, 2, -1), 7, 1, 1, 8, 6), "2,2,6,4");

@@ -6,7 +6,8 @@
     carried.py [--people walk,cross] [--sigmas 2,5,10] [--sizes 320x240,640x480] [--seed N] [--markdown]
 
 The detector finds every face of a frame, or is silent: in half of the frames at random ("random"), for .5 s after every
-.5 s, for 1 s after every 1 s. Its boxes and the frames go through `cudaconvolve preset=fill roi-type=face`:
+.5 s, for 1 s after every 1 s; or it finds and misses each face by itself ("each"). Its boxes and the frames go through
+`cudaconvolve preset=fill roi-type=face`:
   none      with roi-hold=0
   still     with roi-hold=1500
   motion    with roi-hold=1500 behind cudamedian temporal-method=running motion-meta=true
@@ -45,8 +46,13 @@ FRAMES, HOLD = 260, 1500
 PATHS = {"walk": [[(40, 2)]], "turn": [[(40, 2), (100, -2), (140, 2)]],
          "stand": [[(40, 2), (100, 0), (230, 2)], [(100, -2.5)], [(130, 3)]],
          "cross": [[(40, 2)], [(40, -2)], [(68, 3)]], "between": [[(40, -1.5)], [(64, -1.5)], [(40, 2)]]}
-SILENCE = {"random": lambda n, dice: dice.random(n) < .5, ".5 s": lambda n, dice: 2 * np.arange(n) // 15 % 2 == 1,
-           "1 s": lambda n, dice: np.arange(n) // 15 % 2 == 1}
+# Of each frame and number of a face, whether the detector misses it.
+ALL = np.ones(4, bool)
+SILENCE = {"random": lambda n, dice: dice.random((n, 1)) < .5 * ALL,
+           ".5 s": lambda n, dice: (2 * np.arange(n) // 15 % 2 == 1)[:, None] & ALL,
+           "1 s": lambda n, dice: (np.arange(n) // 15 % 2 == 1)[:, None] & ALL,
+           "each, random": lambda n, dice: dice.random((n, 4)) < .5,
+           "each, 1 s": lambda n, dice: (np.arange(n)[:, None] // 15 + np.arange(4)) % 2 == 1}
 HIDE = "cudaconvolve preset=fill fill-color=0xffffffff roi-meta=true roi-type=face roi-missing=pass roi-hold="
 WAYS = {"none": f"{HIDE}0", "still": f"{HIDE}{HOLD}",
         "motion": f"cudamedian temporal-method=running motion-meta=true ! {HIDE}{HOLD}",
@@ -126,12 +132,12 @@ def measure(frames, faces, found, silent):
     """Returns the figures of all ways, as texts."""
     seen, known = set(), []
     for n, face in enumerate(faces):
-        seen |= set() if silent[n] else {number for number, *_ in found[n]}
+        seen |= {number for number, *_ in found[n] if not silent[n][number]}
         known.append(np.isin(face, list(seen)) & (face > 0))
     if not seen or not silent.any():
         raise RuntimeError("no face is found, or the detector is never silent")
     figures = []
-    heard = [[] if quiet else faces_found for quiet, faces_found in zip(silent, found)]
+    heard = [[face for face in of_frame if not quiet[face[0]]] for quiet, of_frame in zip(silent, found)]
     for line in WAYS.values():
         masks = list(hidden(frames, heard, line))
         bare = sum((face & ~mask).sum() for face, mask in zip(known, masks)) / sum(face.sum() for face in known)
