@@ -23,6 +23,12 @@
 
 #define HELD_MAX 1024 /* regions that are held; further ones are joined to the last */
 
+/* How far beyond the edges of a region what it surrounds may begin to move unseen, in pixels: cudamedian's regions
+ * consist of cells of 16 x 16, and those of cudasegment may have been rounded twice, here and by a scaler. */
+#define MOTION_CELL 16
+#define ROUNDING 2
+#define FASTEST 10 /* widths and heights that a face may move by in a second */
+
 typedef enum { GST_CF_ROI_PASS, GST_CF_ROI_LAST, GST_CF_ROI_ALL, GST_CF_ROI_AUTO } GstCfRoiMissing;
 
 /* The properties that are texts. Each is parsed into an immutable GBytes, whose contents are: */
@@ -79,6 +85,7 @@ struct _GstCfRoi {
   GArray *found, *last;     /* the regions of this frame; of the last frame that had some */
   GArray *held;             /* Held: regions that roi-hold keeps, in a list that never moves, */
   GHashTable *held_by_rect; /* and its elements by their rectangles */
+  GArray *carriers;         /* Carrier: the regions of this frame that move held ones along */
   guint x, y;               /* origin of the last cropped frame (gst_cf_frame_origin), */
   gboolean placed;          /* if there was one of this size */
   gboolean timed;           /* the running time of the last frame that had one, if any had */
@@ -573,12 +580,25 @@ typedef struct {
   GQuark type;
   gdouble confidence; /* < 0: none */
   gboolean lost;      /* the frame's shape has changed, so the place is not known */
+  gint id;            /* of the meta */
 } Found;
 
 typedef struct {
   CfRect rect;
+  GQuark type; /* 0: none */
+  gint id;
+} Carrier;
+
+/* A region that is held: hidden are `past` and, unless it is replaced, `place`. */
+typedef struct {
+  CfRect rect;           /* where the detector saw it */
   GstClockTimeDiff seen; /* running time */
   gboolean lost;         /* as in Found */
+  gboolean fresh;        /* this frame has it */
+  gboolean replaced;     /* a newer one of the same object moves on */
+  CfRect past, place;    /* around rect and its places before the carrier; where it may be now */
+  Carrier carrier;       /* as of the last frame that had it */
+  CfRect from, start;    /* place and carrier when they met */
 } Held;
 
 static guint
@@ -609,6 +629,7 @@ gst_cf_roi_new (GstElement *element)
   roi->last = g_array_new (FALSE, FALSE, sizeof (Found));
   roi->held = g_array_sized_new (FALSE, FALSE, sizeof (Held), HELD_MAX);
   roi->held_by_rect = g_hash_table_new (hash_rect, same_rect);
+  roi->carriers = g_array_new (FALSE, FALSE, sizeof (Carrier));
   return roi;
 }
 
@@ -643,6 +664,7 @@ gst_cf_roi_free (GstCfRoi *roi)
   g_array_unref (roi->last);
   g_hash_table_unref (roi->held_by_rect);
   g_array_unref (roi->held);
+  g_array_unref (roi->carriers);
   g_free (roi);
 }
 
@@ -717,9 +739,14 @@ place_earlier (GstCfRoi *roi, gdouble sx, gdouble sy, gdouble dx, gdouble dy)
     f->height *= sy;
   }
   for (guint i = 0; i < roi->held->len; i++) {
-    CfRect *r = &g_array_index (roi->held, Held, i).rect;
+    Held *h = &g_array_index (roi->held, Held, i);
+    CfRect *const rects[] = { &h->rect, &h->past, &h->place, &h->carrier.rect, &h->from, &h->start };
 
-    *r = rect_around (r->x * sx + dx, r->y * sy + dy, r->width * sx, r->height * sy);
+    for (guint j = 0; j < G_N_ELEMENTS (rects); j++) {
+      CfRect *r = rects[j];
+
+      *r = rect_around (r->x * sx + dx, r->y * sy + dy, r->width * sx, r->height * sy);
+    }
   }
   keep_held (roi, roi->held->len);
 }
@@ -841,6 +868,7 @@ find_analytics (GArray *found, GstBuffer *in)
     f.type = gst_analytics_od_mtd_get_obj_type (&object);
     f.confidence = confidence;
     f.lost = FALSE;
+    f.id = 0;
     g_array_append_val (found, f);
   }
 }
@@ -866,7 +894,8 @@ find (GstCfRoi *roi, GstBuffer *in, const GstVideoInfo *info)
   g_array_set_size (roi->found, 0);
   while ((meta = gst_buffer_iterate_meta_filtered (in, &at, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE))) {
     const GstVideoRegionOfInterestMeta *r = (const GstVideoRegionOfInterestMeta *) meta;
-    const Found f = { begin_of (r->x, r->w), begin_of (r->y, r->h), r->w, r->h, r->roi_type, confidence_of (r), FALSE };
+    const Found f = { begin_of (r->x, r->w), begin_of (r->y, r->h), r->w, r->h, r->roi_type, confidence_of (r), FALSE,
+      r->id };
 
     g_array_append_val (roi->found, f);
   }
@@ -916,15 +945,43 @@ is_wanted (const GstCfRoi *roi, const Found *f)
   return ok && (f->confidence < 0 || !((gfloat) f->confidence < (gfloat) roi->now.min_confidence));
 }
 
-/* Holds a rectangle of this frame from now on, or again. Frames may have thousands of rectangles, hence the table. */
+/* ---- regions that are held ------------------------------------------------- */
+
+/* Returns the smallest rectangle around two. */
+static CfRect
+around (const CfRect *a, const CfRect *b)
+{
+  const gint x = MIN (a->x, b->x), y = MIN (a->y, b->y);
+
+  return (CfRect) { x, y, MAX (a->x + a->width, b->x + b->width) - x, MAX (a->y + a->height, b->y + b->height) - y };
+}
+
+static gboolean
+contains (const CfRect *a, const CfRect *b)
+{
+  return a->x <= b->x && a->y <= b->y && a->x + a->width >= b->x + b->width && a->y + a->height >= b->y + b->height;
+}
+
+/* Returns how many pixels two rectangles share. */
+static gdouble
+shared (const CfRect *a, const CfRect *b)
+{
+  const gint width = MIN (a->x + a->width, b->x + b->width) - MAX (a->x, b->x);
+  const gint height = MIN (a->y + a->height, b->y + b->height) - MAX (a->y, b->y);
+
+  return width > 0 && height > 0 ? (gdouble) width * height : 0;
+}
+
+/* Holds a rectangle of this frame from now on, or again. Frames may have thousands of rectangles, hence the table. One
+ * that has moved away from where it was seen is another object than the one that is there now. */
 static void
 hold (GstCfRoi *roi, const CfRect *rect)
 {
-  const Held new_one = { *rect, roi->time, FALSE };
+  Held new_one = { .rect = *rect, .seen = roi->time, .fresh = TRUE, .past = *rect, .place = *rect };
   Held *known = g_hash_table_lookup (roi->held_by_rect, rect), *last;
 
-  if (known) {
-    known->seen = roi->time;
+  if (known && (known->replaced || contains (&known->place, rect))) {
+    *known = new_one;
     return;
   }
   if (roi->held->len < HELD_MAX) {
@@ -934,13 +991,195 @@ hold (GstCfRoi *roi, const CfRect *rect)
   }
   last = &g_array_index (roi->held, Held, HELD_MAX - 1);
   g_hash_table_remove (roi->held_by_rect, last);
-  last->rect.width = MAX (last->rect.x + last->rect.width, rect->x + rect->width);
-  last->rect.height = MAX (last->rect.y + last->rect.height, rect->y + rect->height);
-  last->rect.x = MIN (last->rect.x, rect->x);
-  last->rect.y = MIN (last->rect.y, rect->y);
-  last->rect.width -= last->rect.x;
-  last->rect.height -= last->rect.y;
-  last->seen = roi->time;
+  new_one.rect = around (&last->rect, rect);
+  new_one.past = around (&last->past, rect);
+  if (!last->replaced)
+    new_one.past = around (&new_one.past, &last->place);
+  new_one.place = new_one.past;
+  new_one.lost = last->lost;
+  *last = new_one;
+}
+
+/* Held regions that move. A detector that misses a face for a while leaves its box where the face was. cudamedian's and
+ * cudasegment's regions (types "motion" and "region") say where the person goes, so a held box moves with one of them,
+ * its carrier. What is filtered without this is so still; the box's new place comes on top.
+ *
+ * - The carriers of a frame are its regions of these types, unless roi-type has them filtered anyway.
+ * - A box that was seen in this frame, or has no carrier any more, takes the carrier that covers its centre
+ *   and has the greatest intersection over union with it. Its places before join its past.
+ * - Later the carrier is the rectangle around all regions of its type (type "region": with its id) that meet it as it
+ *   was in the last frame that had it; none: the box stays where it is. So people who meet and part are one carrier;
+ *   cudamedian's ids are numbered anew in each frame.
+ * - Since the two met, the carrier's left edge has moved by dL, the right one by dR. The box has moved by any of the
+ *   numbers between, and by what the edges leave unknown (MOTION_CELL, ROUNDING) more or less. The same for top and
+ *   bottom. All that is counted from where the two met, so no error adds up while the carrier lasts.
+ * - Motion that reaches from border to border of the frame, where they met and now, says nothing here: rain
+ *   moves everywhere. There the box may have moved by FASTEST more, since the detector saw it.
+ * - A box of this frame replaces the box whose place is nearest to it, centre to centre, of those with the same carrier
+ *   if it lies in that place. The past of what is replaced stays; its place is not filtered any more. One replaces only
+ *   one, so a face that its detector misses stays hidden while it finds another beside it.
+ *
+ * With roi-invert nothing moves: what is filtered lies outside. */
+
+/* Lists the carriers of this frame, whose regions are `found`. */
+static void
+list_carriers (GstCfRoi *roi, const GArray *found)
+{
+  const GQuark motion = g_quark_from_static_string ("motion"), region = g_quark_from_static_string ("region");
+
+  g_array_set_size (roi->carriers, 0);
+  if (roi->now.invert || !roi->now.source[GST_CF_ROI_TYPES])
+    return;
+  for (guint i = 0; i < found->len; i++) {
+    const Found *f = &g_array_index (found, Found, i);
+    const Carrier c = { rect_around (f->x, f->y, f->width, f->height), f->type, f->type == motion ? 0 : f->id };
+
+    if (!is_empty (f) && (f->type == motion || f->type == region) && !names_type (roi, f->type))
+      g_array_append_val (roi->carriers, c);
+  }
+}
+
+/* Returns what has become of a carrier. */
+static Carrier
+follow (const GArray *carriers, const Carrier *last)
+{
+  Carrier next = { 0 };
+
+  for (guint i = 0; i < carriers->len; i++) {
+    const Carrier *c = &g_array_index (carriers, Carrier, i);
+
+    if (c->type != last->type || c->id != last->id || shared (&c->rect, &last->rect) <= 0)
+      continue;
+    next = (Carrier) { next.type ? around (&next.rect, &c->rect) : c->rect, c->type, c->id };
+  }
+  return next;
+}
+
+/* Returns the carrier that a place belongs to. */
+static Carrier
+carrier_of (const GArray *carriers, const CfRect *place)
+{
+  const CfRect centre = { place->x + place->width / 2, place->y + place->height / 2, 1, 1 };
+  Carrier best = { 0 };
+  gdouble most = 0;
+
+  for (guint i = 0; i < carriers->len; i++) {
+    const Carrier *c = &g_array_index (carriers, Carrier, i);
+
+    if (contains (&c->rect, &centre)) {
+      const gdouble both = shared (&c->rect, place);
+      const gdouble any = (gdouble) c->rect.width * c->rect.height + (gdouble) place->width * place->height - both;
+
+      if (both / any > most) {
+        most = both / any;
+        best = *c;
+      }
+    }
+  }
+  return best;
+}
+
+/* Returns how far a held region may have moved beyond what its carrier says, along an axis: with `start` and
+ * `now`, the carrier's begin and size on it; the frame's size and the region's. */
+static gdouble
+unknown_of (const GstCfRoi *roi, const Held *h, const gint start[2], const gint now[2], gint frame, gint size)
+{
+  const gint64 time = MIN (ABS (roi->time - h->seen), 60 * (gint64) GST_SECOND); /* the longest roi-hold */
+
+  if (h->carrier.type != g_quark_from_static_string ("motion"))
+    return ROUNDING;
+  if (MAX (start[0], now[0]) > 0 || MIN (start[0] + start[1], now[0] + now[1]) < frame)
+    return MOTION_CELL;
+  return (gdouble) (MOTION_CELL + time * FASTEST * size / (gint64) GST_SECOND);
+}
+
+/* Returns where a held region may be, whose carrier has gone on. */
+static CfRect
+place_of (const GstCfRoi *roi, const Held *h, const GstVideoInfo *info)
+{
+  const CfRect *now = &h->carrier.rect, *start = &h->start, *from = &h->from;
+  const gint left = now->x - start->x, right = left + now->width - start->width;
+  const gint top = now->y - start->y, below = top + now->height - start->height;
+  const gdouble aside = unknown_of (roi, h, (gint[]) { start->x, start->width }, (gint[]) { now->x, now->width },
+      GST_VIDEO_INFO_WIDTH (info), h->rect.width);
+  const gdouble up = unknown_of (roi, h, (gint[]) { start->y, start->height }, (gint[]) { now->y, now->height },
+      GST_VIDEO_INFO_HEIGHT (info), h->rect.height);
+
+  return rect_around (from->x + MIN (left, right) - aside, from->y + MIN (top, below) - up,
+      from->width + ABS (right - left) + 2 * aside, from->height + ABS (below - top) + 2 * up);
+}
+
+static void
+carry (const GstCfRoi *roi, Held *h, const GstVideoInfo *info)
+{
+  if (h->carrier.type)
+    h->carrier = follow (roi->carriers, &h->carrier);
+  if (!h->carrier.type) {
+    h->carrier = carrier_of (roi->carriers, &h->place);
+    h->start = h->carrier.rect;
+    h->from = h->place;
+    if (h->carrier.type)
+      h->past = around (&h->past, &h->place);
+  }
+  if (h->carrier.type && !h->fresh)
+    h->place = place_of (roi, h, info);
+}
+
+/* Returns how far the centres of two rectangles are from each other, squared, in half pixels. */
+static gint64
+distance (const CfRect *a, const CfRect *b)
+{
+  const gint64 dx = 2 * (a->x - b->x) + a->width - b->width, dy = 2 * (a->y - b->y) + a->height - b->height;
+
+  return dx * dx + dy * dy;
+}
+
+/* Replaces the older one of the same object. */
+static void
+replace_older (GstCfRoi *roi, const Held *newer)
+{
+  Held *nearest = NULL;
+
+  for (guint i = 0; i < roi->held->len; i++) {
+    Held *h = &g_array_index (roi->held, Held, i);
+
+    if (!h->fresh && same_rect (&h->carrier.rect, &newer->carrier.rect) && h->carrier.type == newer->carrier.type &&
+        (!nearest || distance (&h->place, &newer->rect) < distance (&nearest->place, &newer->rect)))
+      nearest = h;
+  }
+  if (nearest && contains (&nearest->place, &newer->rect)) {
+    nearest->replaced = TRUE;
+    nearest->carrier.type = 0;
+  }
+}
+
+/* Moves what is held to its place in this frame, whose regions are `found`. */
+static void
+carry_held (GstCfRoi *roi, const GArray *found, const GstVideoInfo *info)
+{
+  list_carriers (roi, found);
+  for (guint i = 0; i < roi->held->len; i++) {
+    Held *h = &g_array_index (roi->held, Held, i);
+
+    if (!h->lost && !h->replaced)
+      carry (roi, h, info);
+  }
+  for (guint i = 0; i < roi->held->len; i++) {
+    const Held *h = &g_array_index (roi->held, Held, i);
+
+    if (h->fresh && h->carrier.type)
+      replace_older (roi, h);
+  }
+}
+
+/* Appends a rectangle that may hold a region anywhere. An ellipse has to be larger for that. */
+static void
+append_whole (GstCfRoi *roi, CfRect r)
+{
+  const gdouble more = roi->now.ellipses ? (G_SQRT2 - 1) / 2 : 0;
+
+  r = rect_around (r.x - r.width * more, r.y - r.height * more, r.width * (1 + 2 * more), r.height * (1 + 2 * more));
+  g_array_append_val (roi->rects, r);
 }
 
 /* Removes what is held for longer than roi-hold, and appends the rest to `rects`. Returns FALSE if the place of one is
@@ -952,13 +1191,19 @@ list_held (GstCfRoi *roi)
   guint n = 0;
 
   for (guint i = 0; i < roi->held->len; i++) {
-    const Held h = g_array_index (roi->held, Held, i);
+    Held h = g_array_index (roi->held, Held, i);
 
+    h.fresh = FALSE;
     if (ABS (roi->time - h.seen) > roi->now.hold * (GstClockTimeDiff) GST_MSECOND)
       continue;
     g_array_index (roi->held, Held, n++) = h;
-    g_array_append_val (roi->rects, h.rect);
     known = known && !h.lost;
+    if (roi->now.invert || same_rect (&h.past, &h.rect))
+      g_array_append_val (roi->rects, h.rect);
+    else
+      append_whole (roi, h.past);
+    if (!roi->now.invert && !h.replaced && !contains (&h.past, &h.place))
+      append_whole (roi, h.place);
   }
   keep_held (roi, n);
   return known;
@@ -1055,9 +1300,10 @@ list_found (GstCfRoi *roi, GstBuffer *in, const GstSegment *segment, const GstVi
     else
       g_array_append_val (roi->rects, rect);
   }
-  if (holds)
+  if (holds) {
+    carry_held (roi, has ? roi->last : roi->found, info);
     known = list_held (roi) && known;
-  else
+  } else
     drop_held (roi);
   return known && (has || roi->now.missing != GST_CF_ROI_ALL);
 }

@@ -8,8 +8,8 @@
 
 #include <string.h>
 
-#define HEIGHT 32
-#define MOST_WIDTH 48
+#define HEIGHT 64
+#define MOST_WIDTH 96
 #define MOST 8   /* regions of a frame */
 #define LONG 500 /* actions of a run */
 
@@ -20,6 +20,7 @@ typedef struct {
 typedef struct {
   Rect rect;
   guint type;
+  gint id;
   gdouble confidence; /* < 0: none */
   gboolean lost;      /* the frames since have another shape */
 } Region;
@@ -52,22 +53,29 @@ typedef struct {
   guint n_fixed;
   gint fixed_width; /* of the frames when they were set */
 
+  Region sent[MOST]; /* of the last frame that had some */
+  guint n_sent;
   Region last[MOST];
   guint n_last;
   gint last_width; /* of the frame that carried them */
-  GArray *held;    /* Rect and time of each frame that carried it */
+  GArray *held;    /* Held, of each frame that carried one */
   GstClockTimeDiff time;
   gboolean timed;
 } Stream;
 
+/* A box that is held. It hides `past`, and `place` until a newer box replaces it. */
 typedef struct {
   Rect rect;
   GstClockTimeDiff seen;
-  gboolean lost;
+  gboolean lost, fresh, replaced;
+  Rect past, place, from; /* from: the place when it met its carrier, */
+  gint type, id;          /* of this type (-1: it has none), with this id, */
+  Rect start, carrier;    /* which was there then, and later here */
 } Held;
 
 #define MOTION 2
-static const gchar *const types[] = { "face", "car", [MOTION] = "motion" };
+#define REGION 3
+static const gchar *const types[] = { "face", "car", [MOTION] = "motion", [REGION] = "region" };
 
 static gint
 any (Stream *s, gint below)
@@ -120,6 +128,154 @@ is_wanted (const Stream *s, const Region *r)
   return (s->types == 0 || s->types >> r->type & 1) && (r->confidence < 0 || r->confidence >= s->confidence);
 }
 
+/* Returns the rectangle with these edges. */
+static Rect
+between (gint left, gint top, gint right, gint below)
+{
+  return (Rect) { left, top, right - left, below - top };
+}
+
+static Rect
+around (Rect a, Rect b)
+{
+  return between (MIN (a.x, b.x), MIN (a.y, b.y), MAX (a.x + a.width, b.x + b.width),
+      MAX (a.y + a.height, b.y + b.height));
+}
+
+static gboolean
+is_in (gint x, gint y, Rect r)
+{
+  return x >= r.x && x < r.x + r.width && y >= r.y && y < r.y + r.height;
+}
+
+static gboolean
+lies_in (Rect a, Rect b)
+{
+  return is_in (a.x, a.y, b) && is_in (a.x + a.width - 1, a.y + a.height - 1, b);
+}
+
+static gint
+pixels_of_both (Rect a, Rect b)
+{
+  gint n = 0;
+
+  for (gint y = a.y; y < a.y + a.height; y++)
+    for (gint x = a.x; x < a.x + a.width; x++)
+      n += is_in (x, y, b);
+  return n;
+}
+
+/* Is this a region that a held box may move with? */
+static gboolean
+carries (const Stream *s, const Region *r)
+{
+  return s->types != 0 && !s->invert && r->type >= MOTION && !(s->types >> r->type & 1);
+}
+
+/* Moves a held box with what carries it: the rules in gst/gstcfroi.c, "Held regions that move". */
+static void
+carry (const Stream *s, Held *h, const Region *found, guint n, gint width)
+{
+  const Rect before = h->carrier;
+  const gint type = h->type;
+  gdouble best = 0;
+
+  h->type = -1;
+  for (guint i = 0; i < n && type >= 0; i++)
+    if (carries (s, &found[i]) && (gint) found[i].type == type && (type == MOTION || found[i].id == h->id) &&
+        pixels_of_both (found[i].rect, before) > 0) {
+      h->carrier = h->type < 0 ? found[i].rect : around (h->carrier, found[i].rect);
+      h->type = type;
+    }
+  if (h->type < 0) {
+    for (guint i = 0; i < n; i++) {
+      const Rect c = found[i].rect, p = h->place;
+      const gint both = pixels_of_both (c, p);
+      const gdouble share = (gdouble) both / (c.width * c.height + p.width * p.height - both);
+
+      if (carries (s, &found[i]) && is_in (p.x + p.width / 2, p.y + p.height / 2, c) && share > best) {
+        best = share;
+        h->type = (gint) found[i].type;
+        h->id = found[i].id;
+        h->start = h->carrier = c;
+      }
+    }
+    if (best > 0) {
+      h->past = around (h->past, h->place);
+      h->from = h->place;
+    }
+  }
+  if (h->type >= 0 && !h->fresh) {
+    const Rect c = h->carrier, c0 = h->start, b = h->from;
+    const gint left = c.x - c0.x, right = c.x + c.width - c0.x - c0.width;
+    const gint top = c.y - c0.y, below = c.y + c.height - c0.y - c0.height;
+    const gint64 ms = ABS (s->time - h->seen) / (GstClockTimeDiff) GST_MSECOND;
+    gint u = h->type == MOTION ? 16 : 2, v = u;
+
+    if (h->type == MOTION && lies_in ((Rect) { 0, c.y, width, 1 }, c) && lies_in ((Rect) { 0, c0.y, width, 1 }, c0))
+      u += (gint) (ms * h->rect.width / 100);
+    if (h->type == MOTION && lies_in ((Rect) { c.x, 0, 1, HEIGHT }, c) && lies_in ((Rect) { c0.x, 0, 1, HEIGHT }, c0))
+      v += (gint) (ms * h->rect.height / 100);
+    h->place = between (b.x + MIN (left, right) - u, b.y + MIN (top, below) - v, b.x + b.width + MAX (left, right) + u,
+        b.y + b.height + MAX (top, below) + v);
+  }
+}
+
+/* Takes a box of this frame. */
+static void
+hold (Stream *s, const Held *box)
+{
+  for (guint i = s->held->len; i-- > 0;) {
+    Held *h = &g_array_index (s->held, Held, i);
+
+    if (h->lost || memcmp (&h->rect, &box->rect, sizeof (Rect)) != 0)
+      continue;
+    if (!h->replaced && !lies_in (box->rect, h->place))
+      break;
+    *h = *box;
+    return;
+  }
+  g_array_append_val (s->held, *box);
+}
+
+/* Returns the squared distance of two centres, in half pixels. */
+static gdouble
+apart (Rect a, Rect b)
+{
+  const gdouble dx = 2 * a.x + a.width - 2 * b.x - b.width, dy = 2 * a.y + a.height - 2 * b.y - b.height;
+
+  return dx * dx + dy * dy;
+}
+
+/* Moves what is held to its place in a frame. */
+static void
+carry_held (Stream *s, const Region *found, guint n, gint width)
+{
+  for (guint i = 0; i < s->held->len; i++) {
+    Held *h = &g_array_index (s->held, Held, i);
+
+    if (!h->lost && !h->replaced)
+      carry (s, h, found, n, width);
+  }
+  for (guint j = 0; j < s->held->len; j++) {
+    const Held *newer = &g_array_index (s->held, Held, j);
+    Held *best = NULL;
+
+    for (guint i = 0; newer->fresh && i < s->held->len; i++) {
+      Held *h = &g_array_index (s->held, Held, i);
+
+      if (!h->fresh && !h->replaced && h->type >= 0 && h->type == newer->type &&
+          memcmp (&h->carrier, &newer->carrier, sizeof (Rect)) == 0 &&
+          (!best || apart (h->place, newer->rect) < apart (best->place, newer->rect)))
+        best = h;
+    }
+    if (best && lies_in (newer->rect, best->place))
+      best->replaced = TRUE;
+  }
+  for (guint i = 0; i < s->held->len; i++)
+    g_array_index (s->held, Held, i).fresh = FALSE;
+}
+
 static void
 forget (Stream *s)
 {
@@ -161,22 +317,27 @@ cover_found (Stream *s, Frame *f, const Region *found, guint n, guint empty, Gst
     s->n_last = kept;
   }
   for (guint i = 0; i < s->n_last; i++) {
-    const Held now = { grown (&s->last[i].rect, s->grow, s->last_width, f->width), s->time, FALSE };
+    const Rect rect = grown (&s->last[i].rect, s->grow, s->last_width, f->width);
+    const Held now = { .rect = rect, .seen = s->time, .fresh = TRUE, .past = rect, .place = rect, .type = -1 };
 
     if ((n == 0 && s->missing != LAST && s->missing != AUTO) || !is_wanted (s, &s->last[i]))
       continue;
     cover (f, &now.rect);
     known = known && !s->last[i].lost;
     if (n > 0 && holds)
-      g_array_append_val (s->held, now);
+      hold (s, &now);
   }
+  if (holds)
+    carry_held (s, found, n, f->width);
   for (guint i = s->held->len; i-- > 0;) {
     const Held *held = &g_array_index (s->held, Held, i);
 
     if (!holds || ABS (s->time - held->seen) > s->hold * (GstClockTimeDiff) GST_MSECOND)
       g_array_remove_index (s->held, i);
     else {
-      cover (f, &held->rect);
+      cover (f, s->invert ? &held->rect : &held->past);
+      if (!s->invert && !held->replaced)
+        cover (f, &held->place);
       known = known && !held->lost;
     }
   }
@@ -227,15 +388,35 @@ push_frame (Stream *s)
   gst_buffer_unmap (in, &map);
   for (guint i = 0; i < n; i++) {
     static const gdouble confidences[] = { -1, 0.25, 0.75 };
+    const gint step = any (s, 7) - 3, wider = any (s, 5) - 2, higher = any (s, 3) - 1;
     Region *r = &found[i];
     GstVideoRegionOfInterestMeta *meta;
 
-    *r = (Region) { any_rect (s), (guint) any (s, 3), confidences[any (s, 3)], FALSE };
+    *r = (Region) { any_rect (s), (guint) any (s, 4), any (s, 3), confidences[any (s, 3)], FALSE };
+    if (any (s, 4) && i < s->n_sent) { /* it has been there before */
+      *r = s->sent[i];
+      r->rect.x = ABS (r->rect.x + step);
+      r->rect.y = ABS (r->rect.y + any (s, 2) * step);
+      r->rect.width = MAX (1, r->rect.width + wider);
+      r->rect.height = MAX (1, r->rect.height + higher);
+    } else if (r->type >= MOTION) {
+      r->rect.width += any (s, 20);
+      r->rect.height += any (s, 20);
+      if (any (s, 4) == 0) { /* from border to border */
+        r->rect.x = 0;
+        r->rect.width = s->width + any (s, 4);
+      }
+    }
     meta = gst_buffer_add_video_region_of_interest_meta (in, types[r->type], (guint) r->rect.x, (guint) r->rect.y,
         (guint) r->rect.width, (guint) r->rect.height);
+    meta->id = r->id;
     if (r->confidence >= 0)
       gst_video_region_of_interest_meta_add_param (meta,
           gst_structure_new ("detection", "confidence", G_TYPE_DOUBLE, r->confidence, NULL));
+  }
+  if (n > 0) {
+    memcpy (s->sent, found, n * sizeof *found);
+    s->n_sent = n;
   }
   for (guint i = 0; i < G_N_ELEMENTS (types); i++)
     if (any (s, 3) == 0) {
@@ -296,7 +477,10 @@ new_caps (Stream *s)
   for (guint i = 0; i < s->held->len; i++) {
     Held *held = &g_array_index (s->held, Held, i);
 
-    held->rect = grown (&held->rect, 0, s->width, width);
+    Rect *const rects[] = { &held->rect, &held->past, &held->place, &held->from, &held->start, &held->carrier };
+
+    for (guint j = 0; j < G_N_ELEMENTS (rects); j++)
+      *rects[j] = grown (rects[j], 0, s->width, width);
     held->lost = held->lost || lost;
   }
   for (guint i = 0; i < s->n_last; i++)
@@ -352,7 +536,7 @@ set_types (Stream *s)
 {
   GString *text = g_string_new (NULL);
 
-  s->types = (guint) any (s, 8);
+  s->types = (guint) any (s, 16);
   for (guint i = 0; i < G_N_ELEMENTS (types); i++)
     if (s->types >> i & 1)
       g_string_append_printf (text, "%s,", types[i]);
