@@ -29,12 +29,11 @@ command -v debootstrap > /dev/null || fail "debootstrap is missing: apt-get inst
 mirror=$(sed -nE 's/^(URIs:|deb( \[[^]]*\])?) *(https?:[^ ]*debian\/?)( .*)?$/\3/p' /etc/apt/sources.list \
   /etc/apt/sources.list.d/* 2> /dev/null | grep -v security | head -n 1)
 
-# Root and clone are one file system of the command's own: mounts and processes end with it.
 if [ ! -e "$root/complete" ]; then
   rm -rf "$root"
   # The mirror may have a certificate of its own, and pip and apt a proxy.
-  debootstrap --variant=minbase --include=ca-certificates,git "$suite" "$root" "${mirror:-http://deb.debian.org/debian}" \
-    > "$root.log" 2>&1 || fail "debootstrap has failed: $root.log"
+  debootstrap --variant=minbase --include=ca-certificates,git "$suite" "$root" \
+    "${mirror:-http://deb.debian.org/debian}" > "$root.log" 2>&1 || fail "debootstrap has failed: $root.log"
   touch "$root/complete"
 fi
 [ ! -s /etc/ssl/certs/ca-certificates.crt ] || cp /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/"
@@ -42,7 +41,8 @@ cp /etc/resolv.conf /etc/hosts "$root/etc/"
 rm -rf "$root/src"
 git clone -q --no-hardlinks "$top" "$root/src" || fail "$top cannot be cloned"
 
-# shellcheck disable=SC2016
+# Mounts and processes are the command's own, and end with it.
+# shellcheck disable=SC2016 # the words of the inner shells
 exec unshare --mount --pid --fork --kill-child sh -c '
   root=$1 && shift
   mount --make-rprivate / && mount -t proc proc "$root/proc" && mount --rbind /sys "$root/sys" &&

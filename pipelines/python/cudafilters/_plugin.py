@@ -14,9 +14,9 @@ import sys
 
 NAME = 'libgstcudafilters.so'
 OLDEST = (1, 22)
-ADVICE = ('Debian and Ubuntu: sudo apt-get install gstreamer1.0-plugins-base gstreamer1.0-plugins-good gstreamer1.0-libav '
-          'libjson-glib-1.0-0 python3-gi python3-numpy gir1.2-gst-plugins-base-1.0; an environment of pip sees these '
-          'modules of Python after: python3 -m venv --system-site-packages FOLDER')
+ADVICE = ('Debian and Ubuntu: sudo apt-get install gstreamer1.0-plugins-base gstreamer1.0-plugins-good '
+          'gstreamer1.0-libav libjson-glib-1.0-0 python3-gi python3-numpy gir1.2-gst-plugins-base-1.0\n'
+          "An environment sees the system's PyGObject if it was made by: python3 -m venv --system-site-packages FOLDER")
 PACKAGES = {'libjson-glib-1.0': 'libjson-glib-1.0-0', 'libgdk_pixbuf-2.0': 'libgdk-pixbuf-2.0-0',
             'libgstvideo-1.0': 'libgstreamer-plugins-base1.0-0', 'libgstcuda-1.0': 'libgstreamer-plugins-bad1.0-0'}
 
@@ -51,8 +51,8 @@ def check(place: str) -> None:
     except OSError as error:
         raise ImportError(f'GStreamer is not found ({error}).\n{ADVICE}') from error
     if tuple(version[:2]) < OLDEST:
-        raise ImportError(f'GStreamer here is {version[0]}.{version[1]}.{version[2]}; 1.22 or newer is needed, which Debian '
-                          '12, Ubuntu 24.04 and Fedora 38 have')
+        raise ImportError(f'GStreamer here is {version[0]}.{version[1]}.{version[2]}; 1.22 or newer is needed, '
+                          'which Debian 12, Ubuntu 24.04, Fedora 38 and their successors have')
     try:
         ctypes.CDLL(plugin)
     except OSError as error:
