@@ -35,6 +35,8 @@ build=$(cf_build_folder build-tests) || end "nothing can be built"
 
 packages () {
   cf_whole_build_packages
+  # clang alone is `cc`, too; beside gcc it is the second compiler.
+  command -v gcc > /dev/null || echo gcc libc6-dev
   cf_element_packages videotestsrc:gstreamer1.0-plugins-base videoconvert:gstreamer1.0-plugins-base \
     rawvideoparse:gstreamer1.0-plugins-base appsink:gstreamer1.0-plugins-base jpegdec:gstreamer1.0-plugins-good \
     splitmuxsink:gstreamer1.0-plugins-good h264parse:gstreamer1.0-plugins-bad x264enc:gstreamer1.0-plugins-ugly \

@@ -172,8 +172,8 @@ def check_version(results):
     if os.path.exists(os.path.join(ROOT, 'debian')):  # not in every tarball
         changelog = re.match(r'gst-cuda-filters \(([^)]*)\)', read('debian', 'changelog')).group(1)
         results.check(changelog == version, f'debian/changelog begins with {changelog}, meson.build has {version}')
-    module = re.search(r'^version = "([^"]*)"', read('pipelines', 'python', 'pyproject.toml'), re.M).group(1)
-    results.check(module == version, f'pipelines/python/pyproject.toml has {module}, meson.build has {version}')
+    module = re.findall(r'(?:^version = "| == )([^"]*)"', read('pipelines', 'python', 'pyproject.toml'), re.M)
+    results.check(module == [version] * 2, f'pipelines/python/pyproject.toml has {module}, meson.build has {version}')
     chart = set(re.findall(r'(?m)^(?:appV|v)ersion: (.*)$', read('pipelines', 'watch', 'deploy', 'Chart.yaml')))
     results.check(chart == {version}, f'pipelines/watch/deploy/Chart.yaml has {chart}, meson.build has {version}')
     # A second place would be forgotten at the next release. What a version is since when may stand anywhere.
