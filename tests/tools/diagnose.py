@@ -28,7 +28,7 @@ CLOSED = 'only root may open it'
 ORIN = {'/proc/device-tree/model': 'NVIDIA Jetson AGX Orin Developer Kit', '/dev/nvmap': '',
         '/etc/nv_tegra_release': '# R38 (release), REVISION: 2.0, GCID: 1, BOARD: generic'}
 IGPU = {'FAKE_INTEGRATED': '1', 'FAKE_CAPABILITY': '87', 'FAKE_DRIVER': '13000'}
-NO_PCI = ['PCI', 'nvidia-smi', 'no NVIDIA driver', 'libcuda1', 'libnvcuvid']
+NO_PCI = ['PCI', 'nvidia-smi', 'no NVIDIA driver is loaded', 'libcuda1', 'libnvcuvid']
 ALL, CUDA = ('cuda', 'nvml', 'decode'), ('cuda', 'nvml')
 
 # name, files, libraries, environment, words that must be there, words that must not

@@ -323,8 +323,7 @@ def enemies(folder):
     with Page(door(live=True, rate=50), folder) as page:
         page.wait('started', 'door')
         encodes(page)
-        names = f'/proc/{page.process.pid}/fd'
-        few = len(os.listdir(names))
+        few = page.descriptors()
         for number in range(60):
             if number % 6 == 2:
                 page.ask(f'set door hide.roi 0.1,0.1,0.{number % 7 + 1},0.5')  # the list is empty then
@@ -334,7 +333,7 @@ def enemies(folder):
             with contextlib.suppress(EOFError, ConnectionError), ask(page, what=how[0]) as client:
                 while len(client.data) < how[1]:
                     client.more()
-        page.until('the descriptors', lambda _: len(os.listdir(names)) <= few + 3)
+        page.settle(few)
         page.until('the camera', lambda s: s['cameras']['door']['state'] == 'up')
         page.ask('set door hide.roi 0.1,0.1,0.2,0.2')
         with contextlib.ExitStack() as clients:

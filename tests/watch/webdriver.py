@@ -17,13 +17,22 @@ class Browser:
     def __init__(self, folder, width=1280, height=900):
         need('chromium', 'chromedriver')
         self.session = None
-        self.driver = subprocess.Popen(['chromedriver', '--port=0'], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        self.driver, started = None, None
         arguments = ['--headless=new', '--no-sandbox', '--disable-gpu', f'--window-size={width},{height}',
                      f'--user-data-dir={folder}/browser-{width}']
         options = {'browserName': 'chrome', 'goog:loggingPrefs': {'browser': 'ALL'},
                    'goog:chromeOptions': {'args': arguments}}
         try:
-            started = next(line for line in self.driver.stdout if b'started successfully on port' in line)
+            for _ in range(3):  # it ends where another program has its port for IPv4 or for IPv6
+                self.driver = subprocess.Popen(['chromedriver', '--port=0'], stdout=subprocess.PIPE,
+                                               stderr=subprocess.DEVNULL)
+                lines = []
+                started = next((line for line in self.driver.stdout if b'started successfully on port' in line
+                                or lines.append(line)), None)
+                if started:
+                    break
+                self.driver.communicate()
+            expect(started, f'chromedriver does not start: {lines}')
             self.address = 'http://127.0.0.1:' + started.split()[-1].decode().rstrip('.')
             answer = self.call('POST', '/session', {'capabilities': {'alwaysMatch': options}})
             self.session = '/session/' + answer['sessionId']
