@@ -90,7 +90,7 @@ oracle_python () {
   if ! "$venv/bin/python" -c 'import cv2, numpy, scipy, skimage' 2> /dev/null && [ "${CF_NO_INSTALL:-0}" = 0 ]; then
     cf_say "fetching OpenCV, SciPy and scikit-image into $venv"
     fetch python3 "$venv" --symlinks "$build/pip.log" numpy scipy opencv-python-headless scikit-image \
-      clang-format==19.1.7 reuse || cf_say "that failed ($build/pip.log), so the oracle is skipped"
+      clang-format==19.1.7 reuse charset-normalizer || cf_say "that failed ($build/pip.log), so the oracle is skipped"
     # Helm's library and the schemas of Kubernetes.
     fetch python3 "$venv" --symlinks "$build/pip-chart.log" helm-python-sdk kubernetes-validate ||
       cf_say "there is none for this machine ($build/pip-chart.log), so the Helm chart is not tested"
