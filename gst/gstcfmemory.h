@@ -7,7 +7,6 @@
 #ifndef GST_GSTCFMEMORY_H
 #define GST_GSTCFMEMORY_H
 
-#include <gst/video/gstvideopool.h>
 #include <gst/video/video.h>
 
 G_BEGIN_DECLS
