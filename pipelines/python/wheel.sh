@@ -7,7 +7,7 @@
 #   (nothing)      gst-cuda-filters: the plugin without kernels, cf-demo, cf-regions and the module cudafilters
 #   --cuda         gst-cuda-filters-cu13 as well: the plugin with kernels for every GPU that nvcc knows, which takes
 #                  many minutes; the module prefers it
-#   --cross FILE   for another processor, by meson's cross file (aarch64: tests/packages/arm64.sh makes one)
+#   --cross FILE   for another processor, by meson's cross file (aarch64: `tests/check/arm64.sh --root DIR` makes one)
 #
 # The libraries of GStreamer stay outside: the plugin takes those of the process that loads it. auditwheel finds the
 # oldest glibc that will do. Needs what the build needs, Python with venv, and PyPI.
