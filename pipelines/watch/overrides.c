@@ -185,7 +185,7 @@ set_property (GObject *element, const char *property, const char *text)
   GParamSpec *spec = find_property (element, property);
   GValue value = G_VALUE_INIT;
 
-  if (read_value (spec, text, &value))
+  if (read_value (spec, text, &value) && !g_param_value_validate (spec, &value))
     g_object_set_property (element, spec->name, &value);
   g_value_unset (&value);
 }

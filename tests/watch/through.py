@@ -8,6 +8,7 @@ import contextlib
 import json
 import os
 import re
+import struct
 import subprocess
 import sys
 
@@ -44,6 +45,15 @@ def clip(path, seconds=3, size='160x120', picture='testsrc2=', **options):
 def copy(path, target, *more):
     ffmpeg('-i', path, '-c', 'copy', *more, target)
     return target
+
+
+def turn(path, height):
+    """Turns the pictures of an MP4 by 90 degrees, by the matrix in the header of its track. ffmpeg's options for this
+    differ between versions."""
+    with open(path, 'r+b') as file:
+        file.seek(file.read().index(b'tkhd') + 44)
+        file.write(struct.pack('>9i', 0, 1 << 16, 0, -1 << 16, 0, 0, height << 16, 0, 1 << 30))
+    return path
 
 
 def stream(path, kind='h264'):
@@ -663,7 +673,7 @@ def fall_back(folder):
     """What cannot pass is decoded and encoded as before: pictures of another kind, packets that do not say when they
     are shown, pictures that lie on their side, and where the settings ask for it."""
     plain = clip(os.path.join(folder, 'plain.mp4'), 2)
-    turned = copy(plain, os.path.join(folder, 'turned.mp4'), '-metadata:s:v', 'rotate=90')
+    turned = turn(copy(plain, os.path.join(folder, 'turned.mp4')), 120)
     reordered = copy(clip(os.path.join(folder, 'reordered.mp4'), 2, **CLOSED), os.path.join(folder, 'reordered.avi'))
     jpegs = os.path.join(folder, 'jpegs.mkv')
     ffmpeg('-i', plain, '-c:v', 'mjpeg', '-pix_fmt', 'yuvj420p', jpegs)
