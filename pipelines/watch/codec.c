@@ -60,7 +60,7 @@ const Codec codecs[N_CODECS] = {
   { "H.265", "video/x-h265", "stream-format = hvc1, alignment = au", "h265parse", "rtph265pay",
       "x265enc (gstreamer1.0-plugins-bad)", is_h265_entry },
   { "AV1", "video/x-av1", "stream-format = obu-stream, alignment = tu", "av1parse", "rtpav1pay",
-      "svtav1enc or av1enc (gstreamer1.0-plugins-bad)", NULL },
+      "av1enc (gstreamer1.0-plugins-bad)", NULL },
 };
 
 typedef struct {
@@ -85,7 +85,6 @@ static const Encoder encoders[N_CODECS][3] = {
           "qp=%u tune=zerolatency speed-preset=superfast key-int-max=600 "
           "option-string=scenecut=0:bframes=0:open-gop=0:pools=2" } },
   { { "nvav1enc", TRUE, NVIDIA "qp-const=%255 qp-const-i=%255 qp-const-p=%255" },
-      { "svtav1enc", FALSE, "preset=10 crf=%63 intra-period-length=59 parameters-string=lp=2:pred-struct=1" },
       { "av1enc", FALSE,
           "usage-profile=realtime cpu-used=10 lag-in-frames=0 end-usage=q min-quantizer=%63 max-quantizer=%63 "
           "keyframe-max-dist=60 threads=2 row-mt=true" } },

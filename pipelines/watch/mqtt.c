@@ -473,7 +473,9 @@ connect_once (void)
     g_free (mqtt.why);
     mqtt.why = g_strdup (!client       ? "the settings for TLS or the login were refused"
             : status == MOSQ_ERR_ERRNO ? g_strerror (errno)
-                                       : mosquitto_strerror (status));
+            : status == MOSQ_ERR_MALFORMED_PACKET
+            ? "what the broker has sent is malformed, or of another protocol version"
+            : mosquitto_strerror (status));
   }
   mosquitto_destroy (client);
   take_back ();

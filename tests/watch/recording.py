@@ -237,8 +237,9 @@ def times(folder):
                    timeout=SECONDS)
     # Its last five frames have the time of the one before, and no later time lies before the end of the file.
     files['end'] = os.path.join(folder, 'end.mp4')
-    subprocess.run([*quiet, base, '-c', 'copy', '-bsf:v', r'setts=pts=min(N\,44)*640:dts=N*320:duration=1',
-                    '-video_track_timescale', '16000', files['end']], check=True, timeout=SECONDS)
+    subprocess.run([*quiet, base, '-c', 'copy', '-bsf:v',
+                    r'setts=pts=PTS*min(N\,44)/max(N\,1):dts=PTS/2:duration=1', '-video_track_timescale', '16000',
+                    files['end']], check=True, timeout=SECONDS)
     rec = os.path.join(folder, 'rec')
     cameras = {name: {'source': path, 'record': {'folder': rec}} for name, path in files.items()}
     with Watch({'cameras': cameras}, folder) as watch:
