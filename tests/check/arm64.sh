@@ -10,8 +10,8 @@
 #                         sentence where it cannot.
 set -u
 # What a build without GPU includes and links, and what that loads; t64: the same in Debian 13.
-packages='^(libjson-glib-(dev|1.0-0)|libglib2.0-(dev|0(t64)?)|libpcre2-8-0|libffi8|zlib1g|libmount1|libblkid1)$
-  ^(libselinux1|libgstreamer(-plugins-base)?1.0-(dev|0)|liborc-0.4-0(t64)?|libatomic1)$
+packages='^(libjson-glib-(dev|1.0-0)|libglib2.0-(dev|0(t64)?)|libgio-2.0-dev|libpcre2-8-0|libffi8|zlib1g)$
+  ^(libmount1|libblkid1|libselinux1|libgstreamer(-plugins-base)?1.0-(dev|0)|liborc-0.4-0(t64)?|libatomic1)$
   ^libgdk-pixbuf-2.0-(dev|0)$'
 
 no () { # WHY
