@@ -7,6 +7,7 @@ Every wait is for a line, with a deadline. A test program calls `main ()` with i
 """
 import http.server
 import json
+import math
 import os
 import re
 import selectors
@@ -314,17 +315,19 @@ class Web(http.server.ThreadingHTTPServer):
         """Clients that go away are no errors here."""
 
 
-def probe(path):
-    """Returns (seconds, frames, width, height, largest step between frames in s) of a video file, by ffprobe."""
+def probe(path, share=1.0):
+    """Returns (seconds, frames, width, height, largest step between frames in s) of a video file, by ffprobe. With a
+    share below 1, so many of the steps are not larger."""
     need('ffprobe')
     text = subprocess.run(['ffprobe', '-v', 'error', '-select_streams', 'v', '-show_entries',
                            'stream=width,height:frame=pts_time', '-of', 'json', path], capture_output=True, text=True,
                           check=True, timeout=SECONDS).stdout
     found = json.loads(text)
     times = [float(frame['pts_time']) for frame in found['frames']]
-    steps = [b - a for a, b in zip(times, times[1:])]
+    steps = sorted(b - a for a, b in zip(times, times[1:]))
     stream = found['streams'][0]
-    return times[-1] - times[0], len(times), stream['width'], stream['height'], max(steps, default=0)
+    step = steps[math.ceil(share * len(steps)) - 1] if steps else 0
+    return times[-1] - times[0], len(times), stream['width'], stream['height'], step
 
 
 def main(*tests):

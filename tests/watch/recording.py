@@ -248,7 +248,8 @@ def times(folder):
         watch.end()
         for name in cameras:
             piece, = pieces_of(watch, name)
-            seconds, frames, *_, step = probe(piece['file'])
+            # The clock gives frozen's frames their times, so its steps show when this machine stood still.
+            seconds, frames, *_, step = probe(piece['file'], 0.9 if name == 'frozen' else 1)
             expect(frames == counts[name] and 1.5 < seconds < 2.5 and step < 0.13, (name, frames, seconds, step))
 
 
