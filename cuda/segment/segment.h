@@ -26,8 +26,10 @@
  *        Y  = (19595 R + 38470 G + 7471 B + 32768) >> 16
  *        Cb = (-11059 R - 21709 G + 32768 B + 8421375) >> 16
  *        Cr = (32768 R - 27439 G - 5329 B + 8421375) >> 16
- *    and gray has Cb = Cr = 128. Cells are numbered row by row; c stands for the number of a
- *    cell and p(c) for its colour.
+ *    and gray has Cb = Cr = 128. Cells are numbered row by row; c stands for the number of a cell. Noise is smoothed:
+ *    p(c), the colour that all steps but one use, is of each component (sum w q + 8) div 16 over the 3 x 3 cells around
+ *    c, where q is a cell's own colour and w is 4 for c, 2 for the cells beside, above and below, and 1 at the corners;
+ *    a cell outside the frame is replaced by the nearest one inside.
  *
  * 2. Kept cells (only where temporal = t > 0 and the previous frame was segmented into the same cells). Let m be the
  *    mean of the region to which c belonged in the previous frame, and p' the colour of c in that frame. c is kept if
@@ -38,7 +40,7 @@
  *    neighbours d; T = seed-threshold, or where that is 0:
  *        T = 0.05 min (2, 480 / l),  l = ceil (min (width, height) / s)
  *    With seed-similarity, c must also be similar to its surroundings. Let
- *    r(c) = sum over Y, Cb, Cr of isqrt (9 sum x^2 - (sum x)^2) over the 3 x 3 cells around c
+ *    r(c) = sum over Y, Cb, Cr of isqrt (9 sum x^2 - (sum x)^2) over the own colours q of the 3 x 3 cells around c
  *    (a cell outside the frame is replaced by the nearest one inside), and R the largest r. Then
  *    h = 255 - 255 r div R (255 where R = 0) must exceed Otsu's threshold: the smallest t in
  *    0..254 with cells on both sides that maximises, in double precision,
@@ -47,16 +49,18 @@
  *    all other h. Where there is no such t, every cell passes.
  *    The cells of the pixels listed in `seeds` are always seeds and never kept; pixels outside the frame are ignored.
  *
- * 4. Components. Seeds that touch (8 neighbours) form one region if Y div 64, (Cb + 32) div 64 and (Cr + 32) div 64 of
- *    their colours are equal. Without these classes, a chain of seeds would run along any gradient, from a thing into
- *    its background; what a border of classes cuts is merged again by step 8. So do kept cells that touch and belonged
- *    to the same region. The root of a region is its smallest cell number. Of the components into which an old region
- *    (one of the previous frame, of o cells there) falls, those of M cells or more, or of at least o / 16, continue it
- *    if they have at least o / 4 cells together: as one region, even if they do not touch. Of the others, one of M
- *    cells or more becomes a new region, and the cells of a smaller one are free again. M = ceil (min-size / s^2), at
- *    least 1; min-size 0 stands for max (1, width height div 10000). Every cell that is in no component is a region of
- *    its own, without a seed. A region has n cells, the sums of their colours, and a mean: of each component
- *    (sum + n div 2) div n.
+ * 4. Components. Seeds that touch (4 neighbours) form one region if they lie in the same block of 16 x 16 cells
+ *    (blocks begin at the frame's upper left corner) and their colours are of one class: equal (Cb + 32) div 64, (Cr +
+ *    32) div 64 and L, with L = Y div 32 where Y < 64, else Y div 64 + 1. Without blocks and classes a chain of seeds
+ *    would run along any gradient and through any gap of a soft border, from a thing into its background; what they
+ *    cut is merged again by step 8. So do kept cells that touch (4 neighbours) and belonged to the same region. The
+ *    root of a region is its smallest cell number. Of the components into which an old region (one of the previous
+ *    frame, of o cells there) falls, those of M cells or more, or of at least o / 16, continue it if they have at
+ *    least o / 4 cells together: as one region, even if they do not touch. Of the others, one of M cells or more
+ *    becomes a new region, and the cells of a smaller one are free again. M = ceil (min-size / s^2), at least 1;
+ *    min-size 0 stands for max (1, width height div 10000). Every cell that is in no component is a region of its own,
+ *    without a seed. A region has n cells, the sums of their colours, and a mean: of each component (sum + n div 2)
+ *    div n.
  *
  * 5. A round: each region may pick one other region that it touches (4 neighbours of its
  *    cells). With m and m' the means of two regions, n and n' their cells, the pick is the region with the least
@@ -103,6 +107,11 @@
  *    frame. Ids are counted modulo 2^32, and their lower 31 bits are reported, so that an int holds them: a street with
  *    3 new regions a frame uses them up in 9 months. Then they begin again with 0, whatever regions there still are.
  *
+ *    Then the borders move, 4 times: each cell takes, of its own region and those of its neighbours above, to the left,
+ *    to the right and below, the one whose mean (step 9) is nearest to p(c), of equals the earlier in this order. A cell
+ *    stays where its region has the id of the region to which it belonged in the previous frame (only where step 2
+ *    applies). All cells move at once. Cells, means and claims of the regions stay those of step 9.
+ *
  * 11. Labels of pixels. Take a pixel of cell c, in column i and row j of c (0 .. s - 1). Its horizontal neighbour cell
  *    is the one left of c where 2 i + 1 < s and right of c where 2 i + 1 > s; its vertical neighbour cell is the one
  *    above c where 2 j + 1 < s and below c where 2 j + 1 > s. Of the region of c, that of the horizontal and that of
@@ -124,7 +133,7 @@
  *
  * | parameter | unit, range | takes effect |
  * | output | mean, boundaries, labels, passthrough (mean) | next frame |
- * | seed-threshold | 0..1 (0) | next frame |
+ * | seed-threshold | 0..1 (1) | next frame |
  * | seed-similarity | false, true (false) | next frame |
  * | seeds | text: "x,y; x,y", pixels, in the grammar of lists in cf.h | next frame |
  * | merge-threshold | 0..1 (0.12) | next frame |
@@ -173,6 +182,8 @@ typedef struct {
 } CfSegmentParams;
 
 #define CF_SEGMENT_MAX_SEEDS 1024
+#define CF_SEGMENT_BLOCK 16              /* cells, of a block's side in step 4; a power of two */
+#define CF_SEGMENT_MOVES 4               /* of the borders in step 10 */
 #define CF_SEGMENT_PIECE 16              /* a piece below M cells has at least one part in so many */
 #define CF_SEGMENT_NO_WEAK 65536         /* CfSegmentSetup.fraction, at which step 7 joins nothing */
 #define CF_SEGMENT_SIZES 32              /* values of k in step 8 */
