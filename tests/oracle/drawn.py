@@ -4,7 +4,7 @@
 
 A drawn picture has objects over each other (dead leaves: Lee, Mumford & Huang 2001; their number falls with the square of
 the size): ellipses, polygons and blobs. Each has a colour, a gradient of light, a texture of 0 to 20 levels and an edge
-that rises over 0 to 6 pixels. Every fourth picture is dark (a mean of 30 to 60); in every fourth an object differs by 6
+that rises over 0 to 6 pixels, half of them over 1.5 or less. Every fourth picture is dark (a mean of 30 to 60); in every fourth an object differs by 6
 to 25 levels of Y from what it lies upon. Then come noise of sigma 0 to 4 and JPEG of quality 85. The truth is the
 connected parts of what is on top."""
 import os
@@ -85,7 +85,7 @@ def draw(seed, number):
     dark, faint = number % 4 == 2, number % 4 == 3
     color = bgr(dice.uniform(60, 200) if faint else dice.uniform(25, 230), *(128 + dice.normal(0, 18, 2)))
     picture, top = surface(dice, color, (rows, columns)), np.zeros((rows, columns), np.int32)
-    for i in range(1, dice.integers(25, 91)):
+    for i in range(1, dice.integers(20, 71)):
         radius = 1 / dice.uniform(1 / LARGEST, 1 / SMALLEST)  # of the density radius^-2
         x, y = dice.uniform(0, columns), dice.uniform(0, rows)
         below = picture[int(y), int(x)]
@@ -96,7 +96,7 @@ def draw(seed, number):
             color = bgr(dice.uniform(25, 230), *(128 + dice.normal(0, 18, 2)))
         mask = np.zeros((rows, columns), np.uint8)
         cv2.fillPoly(mask, [np.rint(outline(dice, radius) + (x, y)).astype(np.int32)], 1)
-        rise = max(0, dice.uniform(-2, 6))  # of the edge, from 10 to 90 %
+        rise = 6 * dice.uniform() ** 2  # of the edge, pixels from 10 to 90 %
         part = tuple(slice(max(0, int(c - radius - 8)), int(c + radius + 8)) for c in (y, x))
         alpha = mask[part].astype(np.float32)
         if rise > .5:
