@@ -2,11 +2,11 @@
 # Copyright (C) 2026 the gst-cuda-filters authors
 """Pictures for borders.py: drawn ones whose regions are known, photographs, and two halves.
 
-A drawn picture has objects over each other (dead leaves: Lee, Mumford & Huang 2001; their number falls with the square of
-the size): ellipses, polygons and blobs. Each has a colour, a gradient of light, a texture of 0 to 20 levels and an edge
-that rises over 0 to 6 pixels, half of them over 1.5 or less. Every fourth picture is dark (a mean of 30 to 60); in every fourth an object differs by 6
-to 25 levels of Y from what it lies upon. Then come noise of sigma 0 to 4 and JPEG of quality 85. The truth is the
-connected parts of what is on top."""
+A drawn picture has objects over each other (dead leaves: Lee, Mumford & Huang 2001), the more of a size the smaller it
+is: ellipses, polygons and blobs. Each has a colour, a gradient of light, a texture of 0 to 20 levels and an edge that
+rises over 0 to 6 pixels, half of them over 1.5 or less. Every fourth picture is dark (a mean of 30 to 60); in every
+fourth, a faint one, an object differs by 6 to 25 levels of Y from what it lies upon. Then come noise of sigma 0 to 4
+and JPEG of quality 85. The truth is the connected parts of what is on top."""
 import os
 
 import cv2

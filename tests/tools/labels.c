@@ -112,7 +112,8 @@ main (int argc, char **argv)
   Run run = { .filter = cf_filter_find ("segment"), .video.format = CF_FORMAT_RGB };
   CfStatus status = { .message = "no memory" };
   char fixed[][32] = { "output=passthrough", "label-meta=true" };
-  bool good = (run.params = cf_params_new (run.filter, NULL)) && (run.context = cf_context_new (CF_BACKEND_CPU, &status));
+  bool good = (run.params = cf_params_new (run.filter, NULL)) &&
+      (run.context = cf_context_new (CF_BACKEND_CPU, &status));
   double us = -1;
 
   for (size_t i = 0; good && i < sizeof fixed / sizeof fixed[0]; i++)
