@@ -4,12 +4,14 @@
 """Measures where the segmentation's borders lie, how they hold under noise, and what it separates; beside other methods
 as their libraries have them, untuned.
 
-    borders.py [--ours PROGRAM] [--set NAME=VALUE]... [--bsds DIR] [--seed N] [--no-peers] [--markdown] [--quick]
+    borders.py [--ours PROGRAM] [--set NAME=VALUE]... [--bsds DIR] [--seed N] [--no-peers] [--markdown] [PART...]
+    borders.py --quick [--ours PROGRAM]
 
-PROGRAM: tests/tools/labels.c of build-tests, or any other that reads and writes the same: so a prototype is measured
-beside the filter. --set: of all runs. DIR: BSDS500's data (images/val/*.jpg, groundTruth/val/*.mat), in place of drawn
-pictures. --seed: other drawn pictures, to choose defaults by; those that are reported have seed 1. --quick: a few
-pictures of our own alone, and bounds that must hold.
+PART: truth, defaults, noise, static, street, halves; without one, all. PROGRAM: tests/tools/labels.c of build-tests, or
+any other that reads and writes the same: so a prototype is measured beside the filter. --set: of all runs. DIR:
+BSDS500's data (images/val/*.jpg, groundTruth/val/*.mat), in place of drawn pictures. --seed: other drawn pictures, to
+choose defaults by; those that are reported have seed 1. --quick: the filter alone on a few pictures, and bounds that
+must hold.
 
 The metrics are those of Stutz, Hermans & Leibe, "Superpixels: an evaluation of the state of the art" (2018). With
 regions S, the truth's regions G and N pixels (where people drew several truths, the mean over these):
@@ -313,17 +315,18 @@ def check_truth(report, ours, pictures, others):
 
 
 def check_defaults(report, ours, kinds):
-    """Prints the metrics at the default settings and at max-regions=800. kinds: pictures by what they are."""
-    head, rows = ("regions", *METRICS, "largest of all", "over .4"), []
+    """Prints the metrics at the default settings, and those of the truth itself. kinds: pictures by what they are."""
+    rows = []
     for what, some in kinds.items():
-        for sets in ((), ("max-regions=800",)):
-            labels = ours.alone([picture for picture, _ in some], *sets)
-            found = np.array([measure(*one, label) for one, label in zip(some, labels)])
+        found = ours.alone([picture for picture, _ in some])
+        ways = {what: found, what + ", the truth": [truths[0] for _, truths in some]} if some[0][1] else {what: found}
+        for name, labels in ways.items():
+            figures = np.array([measure(*one, label) for one, label in zip(some, labels)])
             over = sum(row[6] > .4 and not any(np.bincount(t.ravel()).max() > .4 * t.size for t in truths)
-                       for row, (_, truths) in zip(found, some))
-            rows.append((" ".join((what, *sets)), *("-" if np.isnan(v) else v for v in found.mean(0)),
-                         found[:, 6].max(), f"{over} of {len(some)}"))
-    report.table("defaults", head, rows)
+                       for row, (_, truths) in zip(figures, some))
+            mean = ["-" if np.isnan(value) else value for value in figures.mean(0)]
+            rows.append((name, str(round(mean[0])), *mean[1:], figures[:, 6].max(), f"{over} of {len(some)}"))
+    report.table("defaults", ("regions", *METRICS, "largest of all", "over .4"), rows)
     report.say("over .4: pictures with a region of more than .4, though the truth has none.")
 
 
@@ -484,6 +487,7 @@ def quick(report, ours):
 def main():
     parser = argparse.ArgumentParser()
     here = os.path.dirname(os.path.abspath(__file__))
+    parser.add_argument("part", nargs="*")
     parser.add_argument("--ours", default=os.path.join(here, "..", "..", "build-tests", "tests", "labels"))
     parser.add_argument("--set", action="append", default=[])
     parser.add_argument("--bsds")
@@ -499,19 +503,20 @@ def main():
     photographs = [(picture, []) for picture in drawn.photographs()]
     pictures = list(bsds(options.bsds)) if options.bsds else \
         [(picture, [truth]) for picture, truth in (drawn.draw(options.seed, i) for i in range(24))]
-    some = [picture for i, (picture, _) in enumerate(pictures[:24] + photographs[:12]) if i % 8 < 4 or i >= 24]
-    regions = np.mean([t.max() + 1 for _, truths in pictures for t in truths])
-    report.say(f"{len(pictures)} pictures with a truth of {regions:.0f} regions on average, {len(photographs)} "
-               "photographs.")
-    check_truth(report, ours, pictures, {} if options.no_peers else peers())
     kinds = {"BSDS500": pictures} if options.bsds else \
         {"drawn": pictures, "drawn, dark": pictures[2::4], "drawn, faint": pictures[3::4]}
-    check_defaults(report, ours, {**kinds, "photographs": photographs})
-    check_noise(report, ours, some, not options.no_peers)
-    check_static(report, ours, {"a photograph": photographs[3][0], "a drawn picture": pictures[0][0],
-                                "a dark one": pictures[2][0]}, 60)
-    check_street(report, ours)
-    check_halves(report, ours, HALVES, LEVELS, CONTRASTS, RAMPS)
+    some = [picture for i, (picture, _) in enumerate(pictures[:24] + photographs[:12]) if i % 8 < 4 or i >= 24]
+    scenes = {"a photograph": photographs[3][0], "a picture": pictures[0][0], "another": pictures[2][0]}
+    parts = {"truth": lambda: check_truth(report, ours, pictures, {} if options.no_peers else peers()),
+             "defaults": lambda: check_defaults(report, ours, {**kinds, "photographs": photographs}),
+             "noise": lambda: check_noise(report, ours, some, not options.no_peers),
+             "static": lambda: check_static(report, ours, scenes, 60),
+             "street": lambda: check_street(report, ours),
+             "halves": lambda: check_halves(report, ours, HALVES, LEVELS, CONTRASTS, RAMPS)}
+    for part in options.part or parts:
+        if part not in parts:
+            parser.error(f"{part} is no part; the parts are {', '.join(parts)}")
+        parts[part]()
     return 0
 
 
