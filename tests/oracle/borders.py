@@ -234,9 +234,11 @@ class Report:
 
 
 def cell(value):
-    """Returns a text as it is, a whole number, or a figure with three digits."""
+    """Returns a text as it is, a whole number, or a figure with three digits; "-" for one that is not known."""
     if isinstance(value, str):
         return value
+    if np.isnan(value):
+        return "-"
     if isinstance(value, (int, np.integer)) or abs(value) >= 10:
         return f"{value:.0f}"
     return f"{value:.3f}".replace("0.", ".", 1) if abs(value) < 1 else f"{value:.2f}"
@@ -322,7 +324,7 @@ def check_defaults(report, ours, kinds):
             figures = np.array([measure(*one, label) for one, label in zip(some, labels)])
             over = sum(row[6] > .4 and not any(np.bincount(t.ravel()).max() > .4 * t.size for t in truths)
                        for row, (_, truths) in zip(figures, some))
-            mean = ["-" if np.isnan(value) else value for value in figures.mean(0)]
+            mean = figures.mean(0)
             rows.append((name, str(round(mean[0])), *mean[1:], figures[:, 6].max(), f"{over} of {len(some)}"))
     report.table("defaults", ("regions", *METRICS, "largest of all", "over .4"), rows)
     report.say("over .4: pictures with a region of more than .4, though the truth has none.")
