@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Copyright (C) 2026 the gst-cuda-filters authors
+"""What the filters make of pictures: studies that are run by hand. Each prints a table, or writes it into a page.
+
+    studies.py NAME [--kernelcheck PROGRAM] [--page PAGE.md]
+
+salt: what medians leave of salt and pepper, by its density, the window, the threshold, and how often they are applied.
+
+Needs what oracle_opencv.py needs.
+"""
+import argparse
+import datetime
+import os
+import sys
+import tempfile
+import textwrap
+
+import oracle_opencv as oracle  # first: it finds a Python that has the libraries
+
+import cv2
+import numpy as np
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.append(os.path.join(ROOT, "docs", "performance"))
+import page  # noqa: E402
+
+PICTURES = ("astronaut.png", "camera.png", "chelsea.png", "coffee.png", "motorcycle_left.png", "rocket.jpg")
+
+
+def pictures():
+    """Returns (name, picture) of photographs of scikit-image, in BGR, of at most 611 x 420 pixels."""
+    return [(name.split(".")[0], image) for name, image in oracle.load_images() if name in PICTURES]
+
+
+# ---- salt and pepper --------------------------------------------------------
+
+DENSITIES = (1, 5, 10, 20, 30, 40)  # percent of the pixels
+TIMES = {1: "once", 2: "twice", 3: "three times"}
+
+
+def salted(image, percent):
+    """Returns the picture with so many percent of its pixels black or white."""
+    dice = np.random.default_rng(percent).random(image.shape)
+    return np.where(dice < percent / 200, 0, np.where(dice < percent / 100, 255, image)).astype(np.uint8)
+
+
+def salt(runner):
+    grays = [cv2.cvtColor(image, cv2.COLOR_BGR2GRAY) for _, image in pictures()]
+    noisy = {percent: [salted(gray, percent) for gray in grays] for percent in DENSITIES}
+
+    def row(name, found):
+        return [name, *(f"{np.mean([cv2.PSNR(*pair) for pair in zip(grays, found[percent])]):.1f}"
+                        for percent in DENSITIES)]
+
+    rows = [row("as it is", noisy)]
+    for threshold in (0, 40):
+        for size in (3, 5, 7):
+            found = noisy
+            for times, words in TIMES.items():
+                found = {percent: [runner.kernelcheck(one, "GRAY8", f"kernel-size={size}", f"threshold={threshold}")
+                                   for one in some] for percent, some in found.items()}
+                rows.append(row(f"kernel-size={size}{f' threshold={threshold}' if threshold else ''}, {words}", found))
+    for column in range(1, len(DENSITIES) + 1):
+        most = max(float(cells[column]) for cells in rows)
+        for cells in rows:
+            cells[column] = f"**{cells[column]}**" if float(cells[column]) == most else cells[column]
+    return ("Salt and pepper",
+            f"PSNR in dB, the mean of {len(grays)} photographs of scikit-image in gray, with so many percent of "
+            "the pixels black or white. **Bold**: the best of a column.",
+            ["cudamedian", *(f"{percent} %" for percent in DENSITIES)], rows)
+
+
+STUDIES = {"salt": salt}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("name", choices=STUDIES)
+    parser.add_argument("--kernelcheck", default=os.path.join(ROOT, "build-tests", "tests", "kernelcheck"))
+    parser.add_argument("--page")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        heading, text, head, rows = STUDIES[options.name](oracle.Runner(options.kernelcheck, "cpu", folder))
+    text = textwrap.fill(f"{text} Written on {datetime.date.today()} by `tests/oracle/studies.py {options.name}`.", 120,
+                         break_on_hyphens=False)
+    text = f"## {heading}\n\n{text}\n\n{page.table(head, rows)}"
+    if options.page:
+        page.replace(options.page, f"picture {options.name}", text)
+    else:
+        print(text, end="")
+
+
+if __name__ == "__main__":
+    main()
