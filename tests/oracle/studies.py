@@ -6,6 +6,7 @@
     studies.py NAME [--kernelcheck PROGRAM] [--page PAGE.md]
 
 salt: what medians leave of salt and pepper, by its density, the window, the threshold, and how often they are applied.
+similarity, weak: what cudasegment's seed-similarity, weak-fraction and weak-difference change in photographs.
 
 Needs what oracle_opencv.py needs.
 """
@@ -20,6 +21,7 @@ import oracle_opencv as oracle  # first: it finds a Python that has the librarie
 
 import cv2
 import numpy as np
+import oracle_segment
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -72,7 +74,53 @@ def salt(runner):
             ["cudamedian", *(f"{percent} %" for percent in DENSITIES)], rows)
 
 
-STUDIES = {"salt": salt}
+# ---- segmentation -----------------------------------------------------------
+
+def segmented(runner, *sets):
+    """Returns the labels of the pictures, each by itself."""
+    return [oracle_segment.labels(runner, image, *sets) for _, image in pictures()]
+
+
+def figures(found):
+    """Returns the means over the pictures: regions, explained variance, F of the borders, share of the largest."""
+    return np.mean([(label.max() + 1, oracle_segment.explained(image, label),
+                     oracle_segment.border_f(oracle_segment.edges_of(image), label),
+                     np.bincount(label.ravel()).max() / label.size)
+                    for (_, image), label in zip(pictures(), found)], 0)
+
+
+EXPLAINED = ("Explained variance, how much of the colours' variance is between the regions' means, and F of the "
+             "borders against Canny's edges: means of {} photographs of scikit-image. ")
+
+
+def similarity(runner):
+    rows = []
+    for threshold in (.03, .05, .07, .1, .15, .2, .3, .5, 1):
+        off, on = (segmented(runner, f"seed-threshold={threshold}", f"seed-similarity={value}")
+                   for value in ("false", "true"))
+        same = [100 * oracle_segment.covering(a, b) for a, b in zip(off, on)]
+        rows.append([threshold, *("%.0f, %.3f, %.3f" % tuple(figures(found)[:3]) for found in (off, on)),
+                     f"{np.mean(same):.1f}, {min(same):.1f}"])
+    return ("seed-similarity", EXPLAINED.format(len(off)) +
+            "Covering: how much of the regions without it those with it cover, the mean and the least of a photograph.",
+            ["seed-threshold", "regions, explained, F: without", "with seed-similarity", "covering, %"], rows)
+
+
+def weak(runner):
+    differences = (.01, .03, .05, .1)
+    rows = [["1 (off)", *["%.0f, %.3f, %.3f, %.0f %%" % (*was[:3], 100 * was[3])
+                          for was in [figures(segmented(runner))]], *["the same"] * (len(differences) - 1)]]
+    for fraction in (.5, .4, .3, .2, .1):
+        rows.append([fraction])
+        for difference in differences:
+            *was, largest = figures(segmented(runner, f"weak-fraction={fraction}", f"weak-difference={difference}"))
+            rows[-1].append("%.0f, %.3f, %.3f, %.0f %%" % (*was, 100 * largest))
+    return ("Weak borders", EXPLAINED.format(len(pictures())) + "In each cell: regions, explained variance, F, and the "
+            "share of the largest region.",
+            ["weak-fraction", *(f"weak-difference={one}" for one in differences)], rows)
+
+
+STUDIES = {"salt": salt, "similarity": similarity, "weak": weak}
 
 
 def main():
