@@ -7,6 +7,7 @@
 
 salt: what medians leave of salt and pepper, by its density, the window, the threshold, and how often they are applied.
 packed: colours that a median makes up, and what it leaves of noise, with color-order=packed and per channel.
+tiles: regions that grow inside tiles, beside those of cudasegment, which grow over the whole picture.
 similarity, weak: what cudasegment's seed-similarity, weak-fraction and weak-difference change in photographs.
 
 Needs what oracle_opencv.py needs.
@@ -108,11 +109,13 @@ def packed(runner):
                 worths.append([cv2.PSNR(image, median(one)) for one in noisy])
             rows.append([f"kernel-size={size}, {order}", *("%.1f" % value for value in np.mean(shares, 0)),
                          *("%.1f" % value for value in np.mean(worths, 0))])
-    return ("Packed colours", f"Means of {len(images)} photographs of scikit-image in colour. New colours: percent of the "
-            "pixels whose colour no pixel of the window, or of the whole picture, has in the input. Then the PSNR in dB "
-            "to the picture after 10 % of its pixels became black or white, after 10 % of the samples of each channel "
-            "did, and after Gaussian noise of 10 levels.",
-            ["cudamedian", "new in the window, %", "in the picture, %", "PSNR: bad pixels", "bad samples", "noise"], rows)
+    return ("Packed colours",
+            f"Means of {len(images)} photographs of scikit-image in colour. New colours: percent of the pixels whose "
+            "colour no pixel of the window, or of the whole picture, has in the input. Then the PSNR in dB to the "
+            "picture after 10 % of its pixels became black or white, after 10 % of the samples of each channel did, "
+            "and after Gaussian noise of 10 levels.",
+            ["cudamedian", "new in the window, %", "in the picture, %", "PSNR: bad pixels", "bad samples", "noise"],
+            rows)
 
 
 # ---- segmentation -----------------------------------------------------------
@@ -161,7 +164,91 @@ def weak(runner):
             ["weak-fraction", *(f"weak-difference={one}" for one in differences)], rows)
 
 
-STUDIES = {"salt": salt, "packed": packed, "similarity": similarity, "weak": weak}
+# ---- growth inside tiles -----------------------------------------------------
+
+def relative(p, mean):
+    """Returns the relative distance of colours from a mean."""
+    return np.sqrt(((p - mean) ** 2).sum(-1) / np.maximum((p ** 2).sum(-1), 1e-9))
+
+
+def grown_in_tiles(p, side, t):
+    """Grows one region in each tile of side x side from its centre, all neighbours at once, as long as one is nearer
+    than t to the mean. Returns the mask of the pixels that are in their tile's region."""
+    down, across = p.shape[0] // side, p.shape[1] // side
+    tiles = p.reshape(down, side, across, side, 3).swapaxes(1, 2)
+    grown = np.zeros(tiles.shape[:4], bool)
+    grown[:, :, side // 2, side // 2] = True
+    while True:
+        inside = grown[..., None]
+        mean = (tiles * inside).sum((2, 3), keepdims=True) / inside.sum((2, 3), keepdims=True)
+        framed = np.pad(grown, ((0, 0), (0, 0), (1, 1), (1, 1)))
+        beside = (framed[:, :, :-2, 1:-1] | framed[:, :, 2:, 1:-1] | framed[:, :, 1:-1, :-2] |
+                  framed[:, :, 1:-1, 2:])
+        more = beside & ~grown & (relative(tiles, mean) < t)
+        if not more.any():
+            return grown.swapaxes(1, 2).reshape(p.shape[:2])
+        grown |= more
+
+
+def joined_tiles(p, grown, side, t):
+    """Joins the regions of neighbouring tiles whose means are nearer than t: from the lower left to the right and up,
+    then back. Returns the label of each pixel, 0 where it is in no region."""
+    down, across = p.shape[0] // side, p.shape[1] // side
+    tile = np.arange(down).repeat(side)[:, None] * across + np.arange(across).repeat(side)
+    count = np.bincount(tile.ravel(), grown.ravel())
+    total = np.stack([np.bincount(tile.ravel(), (p[..., k] * grown).ravel()) for k in range(3)], -1)
+    region = np.arange(down * across)
+    for rows, columns, step in ((range(down - 1, -1, -1), range(across), (-1, 1)),
+                                (range(down), range(across - 1, -1, -1), (1, -1))):
+        for y in rows:
+            for x in columns:
+                for other_y, other_x in ((y, x + step[1]), (y + step[0], x)):
+                    if not (0 <= other_y < down and 0 <= other_x < across):
+                        continue
+                    a, b = region[y * across + x], region[other_y * across + other_x]
+                    if a != b and relative(total[b] / count[b], total[a] / count[a]) < t:
+                        region[region == b] = a
+                        count[a] += count[b]
+                        total[a] += total[b]
+    return np.where(grown, region[tile] + 1, 0)
+
+
+def tiles(runner):
+    images = []
+    for _, image in pictures():
+        images.append(image[:image.shape[0] // 80 * 80, :image.shape[1] // 80 * 80])
+
+    def row(name, found):
+        """`found`: labels from 0 on; a pixel of label 0 is in no region, and nothing of it is explained."""
+        values = []
+        for image, label in zip(images, found):
+            p = oracle_segment.ycbcr(image)
+            label = np.unique(label, return_inverse=True)[1].reshape(label.shape) + (label.min() > 0)
+            mean = np.stack([np.bincount(label.ravel(), p[..., k].ravel()) /
+                             np.maximum(np.bincount(label.ravel()), 1) for k in range(3)], -1)
+            mean[0] = p.mean((0, 1))
+            rest = ((p - mean[label]) ** 2).sum() / ((p - p.mean((0, 1))) ** 2).sum()
+            values.append((label.max(), 100 * (label == 0).mean(), 1 - rest,
+                           oracle_segment.border_f(oracle_segment.edges_of(image), label)))
+        rows.append([name, *(form % value for form, value in zip(("%.0f", "%.1f", "%.3f", "%.3f"),
+                                                                  np.mean(values, 0)))])
+
+    rows = []
+    for side in (16, 20):
+        for t in (.1, .2, .4):
+            grown = [grown_in_tiles(oracle_segment.ycbcr(image), side, t) for image in images]
+            row(f"tiles of {side} x {side}, growth up to {t}, joined up to .1",
+                [joined_tiles(oracle_segment.ycbcr(image), one, side, .1) for image, one in zip(images, grown)])
+    for sets in ((), ("max-regions=85",), ("max-regions=50",)):
+        row(" ".join(("cudasegment", *sets)), [oracle_segment.labels(runner, image, *sets) + 1 for image in images])
+    return ("Growth inside tiles",
+            f"Means of {len(images)} photographs of scikit-image. Tiles: the centre of each tile is a seed, its region "
+            "grows inside the tile alone, and regions of neighbouring tiles with similar means join, as in the thesis "
+            "of J. Barriuso (2011). Of a pixel without a region nothing is explained.",
+            ["", "regions", "pixels without one, %", "explained variance", "F of the borders"], rows)
+
+
+STUDIES = {"salt": salt, "packed": packed, "similarity": similarity, "weak": weak, "tiles": tiles}
 
 
 def main():
