@@ -66,7 +66,7 @@ def plot(name, title, ylabel, curves):
         data.append(f'$d{len(data)} << end\n{lines}end\n')
     path = os.path.join(DOCS, f'{name}.png')
     text = ''.join(data) + SCRIPT.format(out=path, title=title, ylabel=ylabel, curves=', \\\n  '.join(parts),
-                                         height=450 + 12 * len(parts))
+                                         height=420 + 18 * len(parts))
     subprocess.run(['gnuplot'], input=text, text=True, check=True)
 
 
