@@ -7,7 +7,7 @@ and its plot, study-NAME.png beside this script.
 usage: docs/performance/studies.py sizes SIZES.json... PAGE.md
        docs/performance/studies.py speedup SPEEDUP.json... PAGE.md
 
-Of several files of the same study, the shortest time of each row counts.
+Of several files of the same study, the middle one of each row's times counts.
 
 sizes: the time of the convolution against the frame's size, in colour, from colour to gray, and in gray: from host
 memory to host memory, and the kernels alone. Written on a machine with a GPU by
@@ -18,11 +18,12 @@ speedup: how many times faster than sequential C the filters are on one core, on
     'cudamedian kernel-size=3' 'cudamedian kernel-size=7' 'cudamedian kernel-size=15'
     'cudamedian color-order=packed kernel-size=3' 'cudamedian color-order=packed kernel-size=7'
     'cudamedian color-order=packed kernel-size=15' 'cudaconvolve preset=gauss kernel-size=5'
-with as many cores as there are. Naive C and one core are in processor time, which other programs change little.
+with as many cores as there are (--cores 1 where other programs run: the times of several cores are elapsed ones).
 Needs gnuplot with cairo.
 """
 import json
 import os
+import statistics
 import subprocess
 import sys
 import textwrap
@@ -81,13 +82,12 @@ def number(value):
     return f'{value:.0f}' if value >= 100 else f'{value:.3g}'
 
 
-def best(rows, key, time):
-    """Returns {key (row): shortest time (row)} of the rows that were measured to the end."""
+def middle(rows, key, time):
+    """Returns {key (row): the middle time (row)}."""
     found = {}
     for row in rows:
-        if row['state'] == 'good':
-            found[key(row)] = min(time(row), found.get(key(row), float('inf')))
-    return found
+        found.setdefault(key(row), []).append(time(row))
+    return {one: statistics.median_low(times) for one, times in found.items()}
 
 
 def sizes(rows, image, title):
@@ -96,9 +96,9 @@ def sizes(rows, image, title):
         kind = 'gray' if row['format'] == 'GRAY8' else 'colour to gray' if 'gray=' in row['line'] else 'colour'
         return 'kernels' if row['memory_asked'] == 'cuda' else 'host to host', kind, size_of(row)
 
-    times = best([row for row in rows if row['bare'] and row['memory_asked'] in ('cuda', 'proposed') and
-                  not (row['format'] == 'GRAY8' and 'gray=' in row['line'])], key,
-                 lambda row: 1e3 * row['frame_ms' if row['memory_asked'] == 'cuda' else 'latency_p50_ms'])
+    times = middle([row for row in rows if row['bare'] and row['memory_asked'] in ('cuda', 'proposed') and
+                    not (row['format'] == 'GRAY8' and 'gray=' in row['line'])], key,
+                   lambda row: 1e3 * row['frame_ms' if row['memory_asked'] == 'cuda' else 'latency_p50_ms'])
     columns = [(place, kind) for place in ('host to host', 'kernels') for kind in ('colour', 'colour to gray', 'gray')]
     lines = []
     for size in sorted({size for _, _, size in times}, key=lambda s: s[0] * s[1]):
@@ -119,23 +119,22 @@ def speedup(rows, image, title):
         return ('naive C' if row['naive'] else 'GPU' if row['backend'] == 'GPU' else
                 'one core' if row['cores_allowed'] == 1 else f"{row['cores_allowed']} cores")
 
-    def filter_of(row):
-        return f"{row['line']}, {row['format']}"
-
-    times = best(rows, lambda row: (filter_of(row), place_of(row), size_of(row)),
-                 lambda row: row['cpu_ms' if place_of(row) in ('naive C', 'one core') else 'frame_ms'])
-    places = list(dict.fromkeys(place for _, place, _ in times))
+    most = max(row['cores_allowed'] for row in rows)
+    rows = [row for row in rows if place_of(row) != 'GPU' or row['cores_allowed'] == most]
+    times = middle(rows, lambda row: (row['line'], row['format'], place_of(row), size_of(row)),
+                   lambda row: row['cpu_ms' if place_of(row) in ('naive C', 'one core') else 'frame_ms'])
+    places = list(dict.fromkeys(place for _, _, place, _ in times))
     lines, curves = [], {}
-    for name in dict.fromkeys(filter_of(row) for row in rows):
-        for size in sorted({size for other, _, size in times if other == name}, key=lambda s: s[0] * s[1]):
-            naive, cells = times.get((name, 'naive C', size)), []
+    for line, form in dict.fromkeys((row['line'], row['format']) for row in rows):
+        for size in sorted({one[3] for one in times if one[:2] == (line, form)}, key=lambda s: s[0] * s[1]):
+            naive, cells = times.get((line, form, 'naive C', size)), []
             for place in places:
-                ms = times.get((name, place, size))
+                ms = times.get((line, form, place, size))
                 if ms and naive and place != 'naive C':
-                    curves.setdefault((name, place), {})[size] = naive / ms
+                    curves.setdefault((line, f'{form}, {place}'), {})[size] = naive / ms
                 cells.append('-' if not ms else number(ms) if place == 'naive C' or not naive else
                              f'{number(ms)} (x {number(naive / ms)})')
-            lines.append([name, f'{size[0]} x {size[1]}', *cells])
+            lines.append([f'{line}, {form}', f'{size[0]} x {size[1]}', *cells])
     plot(image, f'Speed-up over sequential C, {title}', 'times', curves)
     return ('## Speed-up over sequential C', 'Milliseconds per frame, from host memory to host memory, and how many '
             'times faster than naive C that is: the median by sorting each window, the convolution by its sum. Naive C '
@@ -154,8 +153,8 @@ def main():
     title = where(reports[0])
     image = f"study-{name}{'' if reports[0]['machine']['gpu'] else '-cpu'}"
     heading, text, head, lines = (sizes if name == 'sizes' else speedup)(
-        [row for report in reports for row in report['rows']], image, title)
-    runs = f'the least of {len(files)} runs; ' if len(files) > 1 else ''
+        [row for report in reports for row in report['rows'] if row['state'] == 'good'], image, title)
+    runs = f'the middle of {len(files)} runs; ' if len(files) > 1 else ''
     text = textwrap.fill(f"{text} {title}, {reports[-1]['date'][:10]}; {runs}the commands are in studies.py.", 120)
     page.replace(path, f'study {name}',
                  f'{heading}\n\n{text}\n\n{page.table(head, lines)}\n![{heading[3:]}]({image}.png)\n')
