@@ -199,7 +199,7 @@ def cpu_caption():
     with open('/proc/cpuinfo', encoding='utf-8') as file:
         text = file.read()
     cpu = re.search(r'model name\s*: (.*)', text)
-    versions = [('FFmpeg', re.search(r'ffmpeg version (\d[\d.]*)', output(['ffmpeg', '-version']))
+    versions = [('FFmpeg', re.search(r'ffmpeg version n?(\d[\d.]*)', output(['ffmpeg', '-version']))
                  if installed('ffmpeg:') else None),
                 ('GStreamer', re.search(r'GStreamer (\S+)', output(['gst-inspect-1.0', '--version'])))]
     texts = [f'{name} {version.group(1)}' for name, version in versions if version]
