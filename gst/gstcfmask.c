@@ -96,8 +96,8 @@ bmp_is_whole (const guint8 *data, gsize size, gint width, gint height)
 }
 
 /* Fails for a file that was copied in part only. For some formats GdkPixbuf reports that; for JPEG, BMP and GIF it
- * fills the rest with black or gray, which would stay unfiltered. From 2.44 on (glycin) it takes a PNG with half an end,
- * and a PNM file in text whose last number has lost digits. All other formats are refused: they may do so, too. */
+ * fills the rest with black or gray, which would stay unfiltered. From 2.44 on (glycin) it takes a PNG with half an
+ * end, and a PNM file in text whose last number has lost digits. All other formats are refused: they may do so, too. */
 static gboolean
 is_whole (const gchar *path, const GdkPixbufFormat *format, gint width, gint height, CfStatus *status)
 {
