@@ -88,8 +88,8 @@ mkdir -p "$sources/cuda/cudafilters_cuda/gst"
 cp "$root/COPYING" "$sources/cuda"
 cp "$out/build/cuda/gst/libgstcudafilters.so" "$sources/cuda/cudafilters_cuda/gst"
 : > "$sources/cuda/cudafilters_cuda/__init__.py"
-sed -e 's/^name = .*/name = "gst-cuda-filters-cu13"/; s/^description = .*/description = "The plugin of \
-gst-cuda-filters with its CUDA kernels"/; /^dependencies\|^optional\|^# PyGObject/d' \
+sed -e 's/^name = .*/name = "gst-cuda-filters-cu13"/; /^dependencies\|^optional\|^# PyGObject/d' \
+  -e 's/^description = .*/description = "The plugin of gst-cuda-filters with its CUDA kernels"/' \
   -e 's/^packages = .*/packages = ["cudafilters_cuda"]/; s/^cudafilters = .*/cudafilters_cuda = ["gst\/*.so"]/' \
   "$root/pipelines/python/pyproject.toml" > "$sources/cuda/pyproject.toml"
 pack cuda "$sources/cuda"

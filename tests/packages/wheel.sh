@@ -130,7 +130,7 @@ python3 -m venv "$work/user/tools" && "$work/user/tools/bin/pip" install -q nvid
   for kind in elf ptx; do
     "$(echo "$work"/user/tools/lib/python3*/site-packages/nvidia/cu*/bin/cuobjdump)" -l$kind "$plugin" |
       sed -n 's/.*\.sm_\([0-9]*\)a\?\..*/\1/p' | sort -nu | paste -sd, > "$work/$kind"
-  done 2> "$work/cuobjdump.log" && strings "$plugin" | grep -qxF "$(cat "$work/elf")" &&
-  grep -q ",$(cat "$work/ptx")\$" "$work/elf"
+  done 2> "$work/cuobjdump.log" && strings -n 2 "$plugin" | grep -qxF "$(cat "$work/elf")" &&
+  grep -qE "(^|,)$(cat "$work/ptx")\$" "$work/elf"
 result $? "kernels for $(cat "$work/elf"), PTX of $(cat "$work/ptx"): not what the plugin names" "$work/cuobjdump.log"
 end
