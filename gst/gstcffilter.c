@@ -1492,13 +1492,14 @@ open_gpu (GstCfFilter *self, gint device, const gchar *name, CfStatus *status)
 }
 
 /* Opens the GPU where the properties and the host permit. Returns FALSE after an element error if backend=cuda and the
- * GPU cannot be used. */
+ * GPU cannot be used. The message says in its details which GPU does not run the kernels, if the application has named
+ * it by its number: an application that deals elements to GPUs then takes another. -1: it is not that. */
 static gboolean
 start_gpu (GstCfFilter *self, GstCfBackendKind backend, gint device, const gchar *name)
 {
   CfStatus status = { 0 };
   gboolean absent, named;
-  gint none;
+  gint none, unfit;
 
   if (backend == GST_CF_BACKEND_CPU || open_gpu (self, device, name, &status))
     return TRUE;
@@ -1507,16 +1508,19 @@ start_gpu (GstCfFilter *self, GstCfBackendKind backend, gint device, const gchar
   if (!absent)
     gst_cf_stats_gpu_error (&PRIV (self)->backend.stats, status.message);
   named = name && gst_cf_device_name_find (name, 0, 0, &none, NULL) != CF_OK;
+  unfit = status.code == CF_UNSUPPORTED && !name ? device : -1;
   if (backend == GST_CF_BACKEND_CUDA && absent)
     GST_ELEMENT_ERROR (self, RESOURCE, NOT_FOUND,
         ("No GPU can be used: %s. Use backend=auto or backend=cpu to filter on the CPU", status.message), (NULL));
   else if (backend == GST_CF_BACKEND_CUDA)
-    GST_ELEMENT_ERROR (self, LIBRARY, INIT, ("The GPU cannot be used: %s", status.message), (NULL));
+    GST_ELEMENT_ERROR_WITH_DETAILS (self, LIBRARY, INIT, ("The GPU cannot be used: %s", status.message), (NULL),
+        ("unfit-device", G_TYPE_INT, unfit, NULL));
   else if (absent && !named)
     GST_INFO_OBJECT (self, "filtering on the CPU: %s", status.message);
   else
-    GST_ELEMENT_WARNING (self, LIBRARY, INIT,
-        ("The GPU cannot be used: %s. The CPU filters the frames", status.message), (NULL));
+    GST_ELEMENT_WARNING_WITH_DETAILS (self, LIBRARY, INIT,
+        ("The GPU cannot be used: %s. The CPU filters the frames", status.message), (NULL),
+        ("unfit-device", G_TYPE_INT, unfit, NULL));
   return backend != GST_CF_BACKEND_CUDA;
 }
 

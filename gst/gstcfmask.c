@@ -57,6 +57,16 @@ jpeg_is_whole (const guint8 *data, gsize size)
   return FALSE;
 }
 
+/* Returns whether the last chunk, IEND, is there with its checksum. Each has its length, its name, data, a checksum. */
+static gboolean
+png_is_whole (const guint8 *data, gsize size)
+{
+  for (gsize at = 8; at + 12 <= size; at += 12 + (gsize) GST_READ_UINT32_BE (data + at))
+    if (memcmp (data + at + 4, "IEND", 4) == 0)
+      return TRUE;
+  return FALSE;
+}
+
 /* Returns the number in `bytes` bytes, the lowest first. They may stand at any address. */
 static guint32
 number_at (const guint8 *at, int bytes)
@@ -86,21 +96,22 @@ bmp_is_whole (const guint8 *data, gsize size, gint width, gint height)
 }
 
 /* Fails for a file that was copied in part only. For some formats GdkPixbuf reports that; for JPEG, BMP and GIF it
- * fills the rest with black or gray, which would stay unfiltered. All other formats are refused: they may do so, too.
- */
+ * fills the rest with black or gray, which would stay unfiltered. From 2.44 on (glycin) it takes a PNG with half an
+ * end, and a PNM file in text whose last number has lost digits. All other formats are refused: they may do so, too. */
 static gboolean
 is_whole (const gchar *path, const GdkPixbufFormat *format, gint width, gint height, CfStatus *status)
 {
-  static const gchar *const safe[] = { "png", "tiff", "pnm", "tga", "xpm", "svg", NULL };
+  static const gchar *const safe[] = { "tiff", "tga", "xpm", "legacy-xpm" /* from 2.44 on */, "svg", NULL };
   g_autofree gchar *name = gdk_pixbuf_format_get_name ((GdkPixbufFormat *) format), *data = NULL;
-  const gboolean jpeg = g_str_equal (name, "jpeg"), bmp = g_str_equal (name, "bmp");
+  const gboolean jpeg = g_str_equal (name, "jpeg"), bmp = g_str_equal (name, "bmp"), png = g_str_equal (name, "png"),
+                 pnm = g_str_equal (name, "pnm");
   const guint8 *bytes;
   gboolean whole;
   gsize size;
 
   if (g_strv_contains (safe, name))
     return TRUE;
-  if (!jpeg && !bmp && !g_str_equal (name, "gif")) {
+  if (!jpeg && !bmp && !png && !pnm && !g_str_equal (name, "gif")) {
     cf_fail (status, CF_BAD_VALUE,
         "mask: the picture has the format %s; use PNG, JPEG, TIFF, BMP, GIF, PNM, TGA, XPM "
         "or SVG, of which it can be seen whether the file is whole",
@@ -111,7 +122,9 @@ is_whole (const gchar *path, const GdkPixbufFormat *format, gint width, gint hei
   bytes = (const guint8 *) data;
   if (whole)
     whole = jpeg ? jpeg_is_whole (bytes, size)
+        : png    ? png_is_whole (bytes, size)
         : bmp    ? bmp_is_whole (bytes, size, width, height)
+        : pnm    ? bytes[1] > '3' || g_ascii_isspace (bytes[size - 1]) /* P1 to P3 are text */
                  : bytes[size - 2] == 0 && bytes[size - 1] == 0x3b;
   if (!whole)
     cf_fail (status, CF_BAD_VALUE, "mask: the file ends before the picture does; copy it again");

@@ -16,7 +16,7 @@ usage: pipelines/demo.sh [options] [INPUT]
 Runs video through filters and shows it: in a window if there is a display, else
 in a file with a PNG of one frame beside it. Without INPUT: a moving test pattern
 with salt-and-pepper noise, and beside it what a median leaves of that. With INPUT:
-what four of the elements do with it. The last line is backend, frames and
+what each of the elements does with it. The last line is backend, frames and
 frames/s. Ctrl-C ends; the file stays playable.
 
   INPUT               a video file, rtsp://..., or a camera: /dev/video0;

@@ -91,8 +91,9 @@ oracle_python () {
     cf_say "fetching OpenCV, SciPy and scikit-image into $venv"
     fetch python3 "$venv" --symlinks "$build/pip.log" numpy scipy opencv-python-headless scikit-image \
       clang-format==19.1.7 reuse charset-normalizer || cf_say "that failed ($build/pip.log), so the oracle is skipped"
-    # Helm's library and the schemas of Kubernetes.
-    fetch python3 "$venv" --symlinks "$build/pip-chart.log" helm-python-sdk kubernetes-validate ||
+    # Helm's library and the schemas of Kubernetes and of Prometheus' operator.
+    fetch python3 "$venv" --symlinks "$build/pip-chart.log" helm-python-sdk kubernetes-validate \
+      cloudcoil-models-prometheus-operator ||
       cf_say "there is none for this machine ($build/pip-chart.log), so the Helm chart is not tested"
   fi
   echo "$venv/bin/python"

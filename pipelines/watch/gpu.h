@@ -15,6 +15,9 @@ guint gpu_count (void);
  * for it; -1: there is no such GPU. Main thread; gpu_release () gives it back. */
 int gpu_take (int wanted);
 void gpu_release (int gpu);
+/* Notes that the kernels do not run on a GPU, whatever the list of archs says: it is dealt to no camera again. Returns
+ * whether there is another for cameras that name none. Main thread. */
+gboolean gpu_refuse (int gpu);
 /* Sets the GPU of the line's elements whose cuda-device-id is -1, and makes the pipeline's bus answer their questions
  * for a context. */
 void gpu_assign (GstElement *pipeline, GstElement *line, int gpu);

@@ -588,7 +588,7 @@ try_more_of_a_jpeg (Fixture *f, const gchar *path, const gchar *data, gsize size
 /* A mask of which the last part is missing is not one whose last part is black, wherever the file ends. */
 GST_START_TEST (mask_is_cut)
 {
-  static const gchar *const formats[] = { "png", "jpeg", "bmp", "tiff", "gif" };
+  static const gchar *const formats[] = { "png", "jpeg", "bmp", "tiff", "gif", "pnm" };
   guint8 rgb[16 * 16 * 3];
   Fixture f;
 
@@ -596,7 +596,10 @@ GST_START_TEST (mask_is_cut)
     rgb[i] = (guint8) (255 - i * 151 % 64);
   open_fixture (&f);
   for (gsize i = reads_pictures (&f) ? 0 : G_N_ELEMENTS (formats); i < G_N_ELEMENTS (formats); i++) {
-    gchar *path = strcmp (formats[i], "gif") == 0 ? gif_file () : picture_file (formats[i], 16, 16, rgb), *data;
+    gchar *path = strcmp (formats[i], "gif") == 0 ? gif_file ()
+        : strcmp (formats[i], "pnm") == 0         ? temporary_file ("P3 2 1 255\n9 99 99 255 255 254\n")
+                                                  : picture_file (formats[i], 16, 16, rgb);
+    gchar *data;
     gsize size;
 
     fail_unless (g_file_get_contents (path, &data, &size, NULL));

@@ -4,15 +4,18 @@
 """Hides a face with cudaconvolve's presets, tries to undo that, and says how much of the face comes back: from a small
 face, and from one that fills a third of a frame of 1080p and of 4K. Not tried: trained networks.
 
-    undo_privacy.py [--kernelcheck PROGRAM] [--backend cpu|cuda|reference]
+    undo_privacy.py [--kernelcheck PROGRAM] [--backend cpu|cuda|reference] [--products]
 
 Three correlations with the original, each the best of all attempts: of the brightness, of the brightness less its mean
 around each pixel (a Gauss of 1/8 of the face's width: features), and the same with 1/32 (fine detail). What is asserted
 is that mosaics and privacy lose the detail at every size, and a blur of a fixed width does not.
 
+--products: beside them what the blurs of other products leave, by their formulas; nothing is asserted of these.
+
 Needs what oracle_opencv.py needs; skipped (77) without it.
 """
 import argparse
+import collections
 import os
 import sys
 import tempfile
@@ -27,22 +30,24 @@ FACE = (174, 64, 100, 130)  # of scikit-image's astronaut: left, top, width, hei
 AROUND = 30                 # what an attempt sees of the picture around it
 SIZES = {"small": 64, "1080p": 360, "4K": 720}  # the face's height
 SIGMA, SIDE = 20, 63
+BALANCES = (1e-2, 1e-3, 1e-4, 1e-5)
 WAYS = {
     f"gauss {SIDE}": ["preset=gauss", f"kernel-size={SIDE}", f"sigma={SIGMA}"],
     "mosaic 8": ["preset=mosaic", "blocks=8"],
+    "mosaic 4": ["preset=mosaic", "blocks=4"],
     "privacy 8": ["preset=privacy", "blocks=8"],
     "privacy 4": ["preset=privacy", "blocks=4"],
     "fill": ["preset=fill"],
 }
 
 
-def scene(color, height):
+def scene(color, height, around=AROUND):
     """Returns the face, `height` pixels high, with its surroundings, and where in that it is."""
     x, y, w, h = FACE
     scale = height / h
-    whole = cv2.resize(color[y - AROUND:y + h + AROUND, x - AROUND:x + w + AROUND], None, fx=scale, fy=scale,
+    whole = cv2.resize(color[y - around:y + h + around, x - around:x + w + around], None, fx=scale, fy=scale,
                        interpolation=cv2.INTER_CUBIC)
-    first = int(AROUND * scale)
+    first = int(around * scale)
     return whole, (slice(first, first + int(h * scale)), slice(first, first + int(w * scale)))
 
 
@@ -111,7 +116,7 @@ def undo(runner, whole, hidden, face, way):
     if way.startswith("gauss"):
         # With blurred surroundings, as where the whole frame is.
         blurred = runner.kernelcheck(whole, "GRAY8", *WAYS[way], stem="convolve")
-        for balance in (1e-2, 1e-3, 1e-4):
+        for balance in BALANCES:
             out[f"Wiener {balance:g}"] = wiener(blurred, gauss_kernel(), balance)[face]
         if hidden.shape[0] < 1000:  # not better than Wiener, and slow
             out["Richardson-Lucy"] = 255 * restoration.richardson_lucy(blurred.astype(np.float32) / 255,
@@ -125,6 +130,105 @@ def undo(runner, whole, hidden, face, way):
         out[f"Wiener {balance:g}"] = wiener(hidden[face], cell, balance)
         out[f"bicubic, Wiener {balance:g}"] = wiener(out["bicubic"], cell, balance)
     return out
+
+
+# ---- other products -----------------------------------------------------------------
+
+# What a product makes of a face whose box its detector has found: `hide` gets a picture, the face's place in it, and
+# returns the hidden face and the attempts to undo that. The formulas are of the public sources that docs/elements/
+# convolve.in.md names, written anew; colours and what lies outside the face are left out.
+Product = collections.namedtuple("Product", "name hide")
+
+
+def undo_blur(part, inner, blur, lines):
+    """Hides by a blur of `part`, and undoes it by its kernel. `lines`: the kernel's weights in x and in y. `inner` is
+    the face in `part`."""
+    hidden = blur(part)
+    kernel = np.outer(lines[1], lines[0]).astype(np.float32)
+    return hidden[inner], {f"Wiener {balance:g}": wiener(hidden, kernel, balance)[inner] for balance in BALANCES}
+
+
+def gauss(size, sigma=-1):
+    return cv2.getGaussianKernel(size, sigma)[:, 0]
+
+
+def gvawatermark(part_of_side):
+    def hide(whole, face):
+        height, width = whole[face].shape
+        sizes = [max(7, side // part_of_side) | 1 for side in (width, height)]
+        return undo_blur(whole, face, lambda image: cv2.GaussianBlur(image, sizes, 0), [gauss(k) for k in sizes])
+    return hide
+
+
+def savant(whole, face):
+    part = np.ascontiguousarray(whole[face])  # a GPU's filter ends at the box
+    sigma = min(part.shape) / 10
+    size = min(int(4 * sigma + 0.5) | 1, 31)
+    return undo_blur(part, np.s_[:, :], lambda image: cv2.GaussianBlur(image, (size, size), sigma),
+                     [gauss(size, sigma)] * 2)
+
+
+def faceblur(whole, face):
+    return undo_blur(whole, face, lambda image: cv2.GaussianBlur(cv2.blur(image, (11, 11)), (11, 11), 0),
+                     [np.convolve(np.full(11, 1 / 11), gauss(11))] * 2)
+
+
+def deface(whole, face):
+    """The box grows by .3 of the face at each side, and is blurred alone by means of half its width and height."""
+    place, inner = [], []
+    for side in face:
+        more = round(0.3 * (side.stop - side.start))
+        place.append(slice(side.start - more, side.stop + more))
+        inner.append(slice(more, more + side.stop - side.start))
+    part = np.ascontiguousarray(whole[tuple(place)])
+    sizes = [side // 2 for side in part.shape[::-1]]
+    return undo_blur(part, tuple(inner), lambda image: cv2.blur(image, sizes), [np.full(k, 1 / k) for k in sizes])
+
+
+def nvdsosd(whole, face):
+    """Single samples at 32 x 32 places, the mean of 7 x 7 of these (fewer at the border), enlarged by repetition."""
+    corner, sides = [side.start for side in face], whole[face].shape
+    rows, columns = (first + (np.arange(32) * side / 32 + 0.5).astype(int) for first, side in zip(corner, sides))
+    near = (np.abs(np.subtract.outer(np.arange(32), np.arange(32))) <= 3).astype(np.float64)
+    near /= near.sum(axis=1, keepdims=True)
+    cells = np.floor(near @ whole[np.ix_(rows, columns)] @ near.T + 1e-9)
+    hidden = cells[np.ix_(*(np.arange(side) * 32 // side for side in sides))]
+    # All cells can be read, and the means are a known matrix from both sides: least squares, damped.
+    u, s, v = np.linalg.svd(near)
+    both, offset = np.outer(s, s), cells.mean()
+    out = {}
+    for damping in (1e-2, 1e-3, 1e-4):
+        sharp = v.T @ (u.T @ (cells - offset) @ u * both / (both ** 2 + damping)) @ v + offset
+        out[f"least squares {damping:g}"] = cv2.resize(sharp.astype(np.float32), sides[::-1],
+                                                       interpolation=cv2.INTER_CUBIC)
+    return hidden, out
+
+
+PRODUCTS = [
+    Product("GStreamer: faceblur", faceblur),
+    Product("Savant: blur", savant),
+    Product("DL Streamer 2026.1: gvawatermark", gvawatermark(5)),
+    Product("DL Streamer, later: gvawatermark", gvawatermark(3)),
+    Product("DeepStream 9.1: nvdsosd", nvdsosd),
+    Product("deface 1.5.0", deface),
+]
+
+
+def products(gray, found):
+    """Prints a table of features, as hidden / undone, of other products and of ours."""
+    print("| hidden by | " + " | ".join(f"face of {height} pixels" for height in SIZES.values()) + " |\n" + "| --- " *
+          (1 + len(SIZES)) + "|")
+    for product in PRODUCTS:
+        row = []
+        for height in SIZES.values():
+            whole, face = scene(gray, height, around=40)
+            hidden, attempts = product.hide(whole, face)
+            left = [alike(image, whole[face])[1] for image in (hidden, *attempts.values())]
+            row.append(f"{left[0]:.2f} / {max(left):.2f}")
+        print(f"| {product.name} | " + " | ".join(row) + " |", flush=True)
+    for way in ("mosaic 4", "fill"):
+        print(f"| ours: {way} | " + " | ".join(f"{found[way, size].as_it_is[1]:.2f} / {found[way, size].undone[1]:.2f}"
+                                               for size in SIZES) + " |")
 
 
 # ---- what is left -------------------------------------------------------------------
@@ -151,8 +255,12 @@ def alike(image, original):
                                              for part in (8, 32)]
 
 
+# Correlations of the brightness, of the features and of the fine detail: as hidden, and the best of all attempts.
+Left = collections.namedtuple("Left", "as_it_is undone")
+
+
 def measure(runner, gray):
-    """Prints a table and returns its numbers by (way, size): as hidden, and after the best attempts."""
+    """Prints a table and returns a Left by (way, size)."""
     print("| hidden by | face | as it is: brightness | features | fine detail | undone: brightness | features "
           "| fine detail | by |\n" + "| --- " * 9 + "|")
     found = {}
@@ -163,25 +271,26 @@ def measure(runner, gray):
             all_ = {name: alike(image, whole[face]) for name, image in undo(runner, whole, hidden, face, way).items()}
             best = [max(one[i] for one in all_.values()) for i in range(3)]
             by = max(all_, key=lambda name: all_[name][1])
-            found[way, size] = best
+            found[way, size] = Left(all_["as it is"], best)
             print(f"| {way} | {size} | " + " | ".join(f"{v:.2f}" for v in all_["as it is"] + best) + f" | {by} |",
                   flush=True)
     return found
 
 
 def check(tally, found):
-    for (way, size), (brightness, features, fine) in found.items():
+    for (way, size), left in found.items():
+        brightness, features, fine = left.undone
         what = f"{way}, {size}: {brightness:.3f} {features:.3f} {fine:.3f}"
         if way == "fill":
             tally.check(brightness == features == fine == 0, what)
-        elif way == "privacy 4":
+        elif way in ("mosaic 4", "privacy 4"):
             tally.check(features < 0.4 and fine < 0.15, what)
         elif not way.startswith("gauss"):
             tally.check(features < 0.75 and fine < 0.35, what)
         elif size == "4K":
             tally.check(features > 0.9 and fine > 0.75, what)
     for way in WAYS:
-        features = [found[way, size][1] for size in SIZES]
+        features = [found[way, size].undone[1] for size in SIZES]
         same = max(features) - min(features) < 0.05
         tally.check(same != way.startswith("gauss"), f"{way}: features by size: {features}")
 
@@ -191,6 +300,7 @@ def main():
     here = os.path.dirname(os.path.abspath(__file__))
     parser.add_argument("--kernelcheck", default=os.path.join(here, "..", "..", "build-tests", "tests", "kernelcheck"))
     parser.add_argument("--backend", default="cpu", choices=("cpu", "cuda", "reference"))
+    parser.add_argument("--products", action="store_true")
     options = parser.parse_args()
     tally = Tally()
     color = dict(load_images()).get("astronaut.png")
@@ -199,7 +309,11 @@ def main():
         return 77
     with tempfile.TemporaryDirectory() as folder:
         runner = Runner(options.kernelcheck, options.backend, folder)
-        check(tally, measure(runner, cv2.cvtColor(color, cv2.COLOR_BGR2GRAY)))
+        gray = cv2.cvtColor(color, cv2.COLOR_BGR2GRAY)
+        found = measure(runner, gray)
+        check(tally, found)
+        if options.products:
+            products(gray, found)
     print(f"{tally.passed} passed, {tally.failed} failed, {tally.skipped} skipped")
     return 1 if tally.failed else 0
 

@@ -36,10 +36,10 @@ step () {
     "$(bc <<< "${times[1]} + ${times[2]}")" "$cached" "$(($(megabytes "$root") - before - cached))"
 }
 
-# Prints the commands below a heading of README.md that begin with one of these words, `false` if there is none.
-lines_of () { # HEADING PATTERN
-  sed -n "/^## $1\$/,/^## /{/^    /p}" "$source/README.md" | sed -e ':a' -e '/\\$/{N;s/\\\n//;ba}' |
-    grep -E "^ *($2)" || echo false
+# Prints the commands below a heading of a page that begin with one of these words, `false` if there is none.
+lines_of () { # PAGE HEADING PATTERN
+  sed -n "/^##* $2\$/,/^##* /{/^    /p}" "$source/$1" | sed -e ':a' -e '/\\$/{N;s/\\\n//;ba}' |
+    grep -E "^ *($3)" || echo false
 }
 
 # Makes a root with the tree in it, and with a sudo that a minimal Debian lacks.
@@ -69,20 +69,25 @@ step "demo.sh FILE.json, to the first picture" 'mkdir ~/cameras; cp pipelines/ex
     esac >&"${COPROC[1]}"
   done <&"${COPROC[0]}"
   [ -s ~/door.jpg ]'
+# As a demo.sh left it that built there: before the packages are installed, and by the headers that it had unpacked.
+# shellcheck disable=SC2016 # for the bash of the root
+step "an old build folder" 'meson setup build --buildtype=release -Dtests=false -Dcuda-archs=75 \
+  -Dpkg_config_path=$(echo ~+/build-demo/headers/usr/lib/*/pkgconfig)'
 step "README: packages" "export DEBIAN_FRONTEND=noninteractive
-  $(lines_of 'Build and install' 'sudo apt-get' | sed 's/install /&-y /')"
-step "README: build and install" "$(lines_of 'Build and install' 'meson')"
+  $(lines_of README.md 'Build and install' 'sudo apt-get' | sed 's/install /&-y /')"
+step "README: build and install" "$(lines_of README.md 'Build and install' 'meson')"
 installed="gst-inspect-1.0 cudamedian; cf-watch --check ~/cameras/watch.json
   cf-effect --list; cf-bench --help; cf-regions --help"
-step "gst-inspect-1.0, cf-watch --check" "$(lines_of 'Build and install' 'export')
+step "gst-inspect-1.0, cf-watch --check" "$(lines_of README.md 'Build and install' 'export')
   $installed"
 
 if [ -n "${1:-}" ]; then
   new_root
-  mkdir "$root/root/debs" "$root/root/cameras" && cp "$1"/*.deb "$root/root/debs" &&
+  mkdir -p "$root/root/debs/packages" "$root/root/cameras" && cp "$1"/*.deb "$root/root/debs" &&
     cp "$source/pipelines/examples/watch.json" "$root/root/cameras"
   result $? "the packages are in $1"
-  step "the packages" "export DEBIAN_FRONTEND=noninteractive; apt-get install -y ~/debs/*.deb"
+  step "the packages" "export DEBIAN_FRONTEND=noninteractive; cd ~/debs/packages
+    $(lines_of docs/using.md 'Debian packages' 'sudo apt-get install' | sed 's/install /&-y /')"
   step "gst-inspect-1.0, cf-watch --check" "$installed; python3 -c 'import cudafilters'"
 else
   skip "the packages: no FOLDER"

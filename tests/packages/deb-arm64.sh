@@ -38,7 +38,7 @@ mmdebstrap --variant=apt --architectures=amd64,arm64 --skip=cleanup/apt \
   --include=crossbuild-essential-arm64,debhelper,dpkg-dev,fakeroot,lintian \
   --customize-hook="mkdir \"\$1/w\" && cp -a '$work/gst-cuda-filters' '$work/build' \"\$1/w\"" \
   --customize-hook="chroot \"\$1\" sh /w/build" \
-  --customize-hook="cp \"\$1\"/w/*_arm64.* '$work'" \
+  --customize-hook="cp \"\$1\"/w/*_arm64.* \"\$1\"/w/*_all.* '$work'" \
   --customize-hook="chroot \"\$1\" sh -c 'lintian --fail-on error,warning --info /w/*.changes' > '$work/lintian.log' \
     2>&1; echo \$? > '$work/lintian'" \
   bookworm /dev/null > "$work/build.log" 2>&1
@@ -51,5 +51,7 @@ for name in gstreamer1.0-cudafilters:libgstcudafilters.so cudafilters-tools:cf-w
   LC_ALL=C readelf -h "$(find "$work/unpacked/usr" -name "${name#*:}" -type f)" | grep -q AArch64
   result $? "${name#*:} is not for aarch64"
 done
+ls "$work"/{python3-cudafilters,cudafilters-doc}_*_all.deb > /dev/null
+result $? "a package for all processors is missing"
 rm -rf "$work/unpacked" "$work/gst-cuda-filters"
 end

@@ -4,7 +4,8 @@
 """Tests the module cudafilters as pip installs it, with the plugin inside.
 
 usage: installed.py --plugin FILE --program FILE...     a folder is filled as the wheel has it
-       installed.py --python PROGRAM                    the Python of an environment into which pip has installed it
+       installed.py --python PROGRAM...                 the Python of an environment into which pip has installed it,
+                                                        behind the words that run it; CC compiles for it
 
 The plugin is found before and after Gst.init(), programs run without PyGObject, and where GStreamer is missing, is too
 old or lacks a library, or the plugin is for another processor, a sentence says so, and no traceback. The second form
@@ -72,8 +73,8 @@ class Tests:
             self.check('without ' + name, self.run(*module, path=place), 1, *parts)
         place = os.path.join(self.folder, 'old')
         os.mkdir(place)
-        subprocess.run(['cc', '-shared', '-fPIC', '-x', 'c', '-', '-o', os.path.join(place, 'libgstreamer-1.0.so.0')],
-                       input=OLD, text=True, check=True)
+        subprocess.run([os.environ.get('CC', 'cc'), '-shared', '-fPIC', '-x', 'c', '-', '-o',
+                        os.path.join(place, 'libgstreamer-1.0.so.0')], input=OLD, text=True, check=True)
         self.check('GStreamer 1.20', self.run(*module, path=place), 1, 'is 1.20.3', '1.22 or newer is needed')
 
     def imported(self, place, other):
@@ -127,13 +128,13 @@ def main():
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument('--plugin')
     parser.add_argument('--program', action='append')
-    parser.add_argument('--python')
+    parser.add_argument('--python', nargs=argparse.REMAINDER)
     args = parser.parse_args()
     if not args.python:
         interpreter.use()
     with tempfile.TemporaryDirectory() as folder:
         if args.python:
-            tests = Tests(folder, [args.python])
+            tests = Tests(folder, args.python)
             tests.programs()
             tests.broken()
         else:

@@ -31,6 +31,8 @@ from hidden import LARGE, jpeg
 
 SMALL = {'width': 64, 'height': 48, 'rate': 10}
 FILTER = 'cudamedian kernel-size=3 ! cudaconvolve name=blur preset=gauss'
+FAKE_GPU = os.path.join(os.path.abspath(os.environ.get('CF_BUILD', 'build')), 'tests', 'faults',
+                        'libfakecudafilters.so')
 DEPLOY = os.path.join(ROOT, 'pipelines', 'watch', 'deploy')
 STATUS_LINE = r'1 of 1 cameras up, \d+ frames/s, \d+ dropped'
 
@@ -682,6 +684,23 @@ def gpus(folder):
         expect(each() == [1, 3, 3] and dealt()['one'] == 1, dealt())
         expect('GPU 1 gets no camera' in watch.stderr(), watch.stderr())
         watch.end()
+    # Nor does one on which no kernel can be loaded, though its capability is right: its cameras get others at once.
+    # Where there is no other, the CPU filters, and no camera is restarted for nothing.
+    os.symlink(FAKE_GPU, os.path.join(folder, 'libgstcudafilters.so'))
+    env |= {'FAKE_CAPABILITY': '90', 'FAKE_UNFIT': '0', 'GST_PLUGIN_PATH': folder, 'GST_REGISTRY_UPDATE': 'yes',
+            'GST_REGISTRY': os.path.join(folder, 'registry.bin'), 'GST_REGISTRY_FORK': 'no'}
+    for count, line, backend in (3, 'cudamedian', 'cuda'), (3, 'cudamedian backend=cuda', 'cuda'), (1, '', 'cpu'):
+        cameras = {f'cam{n}': small(filter=line or 'cudamedian') for n in range(6)}
+        cameras['one'] = small(gpu=0, filter='cudamedian')
+        with Watch({'cameras': cameras}, folder, env | {'FAKE_DEVICES': str(count)}) as watch:
+            for name in cameras:
+                started = watch.wait('started', name, after={'seq': 0})
+                expect(started['backend'] == ('cpu' if name == 'one' else backend), started)
+            expect(not line or each() == [1, 3, 3] and dealt()['one'] == 0, dealt())
+            said = {event['element'] for event in watch.events if event['type'] in ('warning', 'error')}
+            expect(len(said) == (3 if line else 7), watch.text)
+            expect(not any(event['type'] == 'lost' for event in watch.events), watch.text)
+            watch.end()
 
 
 def terminal(folder):

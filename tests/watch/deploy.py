@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Copyright (C) 2026 the gst-cuda-filters authors
 """cf-watch in operation: the dashboard of Grafana and the rules of Prometheus (Debian's prometheus), the Helm chart
-(PyPI's helm-python-sdk and kubernetes-validate, here or for the Python that CF_PYTHON names). See harness.py."""
+(PyPI's helm-python-sdk, kubernetes-validate and cloudcoil-models-prometheus-operator, here or for the Python that
+CF_PYTHON names). See harness.py."""
 import json
 import os
 import re
@@ -136,13 +137,18 @@ def alerts(folder):
 RENDER = '''
 import json, sys
 import helm_python, kubernetes_validate, yaml
+from cloudcoil.models.prometheus_operator import v1
 chart, out = sys.argv[1], []
 for values in json.loads(sys.argv[2]):
     lint = helm_python.lint(chart, values, strict=True)
     with helm_python.Chart.load(chart) as loaded:
         parts = [part for text in loaded.render(values, name='cams').values() for part in yaml.safe_load_all(text)]
     for part in parts:
-        if 'coreos' not in part['apiVersion']:
+        if part['apiVersion'] == 'monitoring.coreos.com/v1':
+            model = getattr(v1, part['kind']).model_validate(part)
+            kept = model.model_dump(mode='json', by_alias=True, exclude_unset=True)
+            assert kept == part, f'a field that {part["kind"]} lacks: {part}'
+        else:
             for version in ('1.28', kubernetes_validate.latest_version()):
                 kubernetes_validate.validate(part, version, strict=True)
     out.append([[m for m in lint['messages'] if m['severity'] > 1] + lint['errors'], parts])
@@ -151,12 +157,12 @@ print(json.dumps(out))
 
 
 def chart(folder):
-    """Helm finds nothing to say about the chart; what it makes fits the schemas of Kubernetes, is the manifest but for
-    the values, and has files that cf-watch takes."""
+    """Helm finds nothing to say about the chart; what it makes fits the schemas of Kubernetes and of
+    Prometheus' operator, is the manifest but for the values, and has files that cf-watch takes."""
     python = os.environ.get('CF_PYTHON') or sys.executable
-    if not yaml or subprocess.run([python, '-c', 'import helm_python, kubernetes_validate'], check=False,
+    if not yaml or subprocess.run([python, '-c', 'import helm_python, kubernetes_validate, cloudcoil'], check=False,
                                   stderr=subprocess.DEVNULL).returncode:
-        raise Skip('helm-python-sdk or kubernetes-validate is missing')
+        raise Skip('helm-python-sdk, kubernetes-validate or cloudcoil-models-prometheus-operator is missing')
     files = [{'cameras': {'door': SMALL}}, {'cameras': {'yard': SMALL}}]
     values = {'image': 'here/cf-watch:1', 'gpus': 0, 'storage': '1Ti', 'storageClass': 'fast', 'monitoring': True,
               'cameras': files, 'existingSecret': 'mine', 'pod': {'nodeSelector': {'cams': 'yes'}},
