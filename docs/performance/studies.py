@@ -4,29 +4,37 @@
 """Makes the table of a study of `bench` in a page, between "<!-- study NAME: begin -->" and "<!-- study NAME: end -->",
 and its plot, study-NAME.png beside this script.
 
-usage: docs/performance/studies.py sizes SIZES.json PAGE.md
-       docs/performance/studies.py speedup SPEEDUP.json PAGE.md
+usage: docs/performance/studies.py sizes SIZES.json... PAGE.md
+       docs/performance/studies.py speedup SPEEDUP.json... PAGE.md
+
+Of several files of the same study, the middle one of each row's times counts.
 
 sizes: the time of the convolution against the frame's size, in colour, from colour to gray, and in gray: from host
 memory to host memory, and the kernels alone. Written on a machine with a GPU by
   bench --study size --bare --memory proposed,cuda --format RGB,GRAY8 --no-limits --seconds 1 --json SIZES.json
     'cudaconvolve preset=gauss kernel-size=5' 'cudaconvolve preset=gauss kernel-size=5 gray=mean'
-speedup: how many times faster than sequential C the filters are on one core, on all cores and on the GPU, by
-  bench --study speedup --format GRAY8 --no-limits --seconds 1 --json SPEEDUP.json
-    'cudamedian kernel-size=3' 'cudamedian kernel-size=7' 'cudaconvolve preset=gauss kernel-size=5'
+speedup: how many times faster than sequential C the filters are on one core, on more and on the GPU, by
+  bench --study speedup --format GRAY8,RGB --cores 1,2,4,8 --no-limits --seconds 1 --json SPEEDUP.json
+    'cudamedian kernel-size=3' 'cudamedian kernel-size=7' 'cudamedian kernel-size=15'
+    'cudamedian color-order=packed kernel-size=3' 'cudamedian color-order=packed kernel-size=7'
+    'cudamedian color-order=packed kernel-size=15' 'cudaconvolve preset=gauss kernel-size=5'
+with as many cores as there are (--cores 1 where other programs run: the times of several cores are elapsed ones).
 Needs gnuplot with cairo.
 """
 import json
 import os
+import statistics
 import subprocess
 import sys
 import textwrap
 
 import page
 
+COLORS = '#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9', '#000000', '#7f3fbf'
+POINTS = 7, 5, 9, 13, 6, 4
 DOCS = os.path.dirname(os.path.abspath(__file__))
 SCRIPT = """
-set terminal pngcairo size 900,600 font 'sans,11'
+set terminal pngcairo size 900,{height} font 'sans,11'
 set output '{out}'
 set logscale xy
 set xlabel 'pixels of the frame'
@@ -44,15 +52,22 @@ def size_of(row):
 
 
 def plot(name, title, ylabel, curves):
-    """Draws the curves {title: {(width, height): value}} that have points."""
-    data, parts = [], []
-    for number, (of_curve, points) in enumerate(curves.items()):
-        if points:
-            lines = ''.join(f'{w * h} {value}\n' for (w, h), value in sorted(points.items()))
-            data.append(f'$d{number} << end\n{lines}end\n')
-            parts.append(f"$d{number} using 1:2 with linespoints linewidth 2 pointtype 7 title '{of_curve}'")
-    path = os.path.join(DOCS, f'study-{name}.png')
-    text = ''.join(data) + SCRIPT.format(out=path, title=title, ylabel=ylabel, curves=', \\\n  '.join(parts))
+    """Draws the curves {(what, where): {(width, height): value}} that have points: a colour for each what, a dash and
+    a point for each where."""
+    data, parts, colors, marks = [], [], [], []
+    for (what, place), points in curves.items():
+        if not points:
+            continue
+        colors += [what] if what not in colors else []
+        marks += [place] if place not in marks else []
+        lines = ''.join(f'{w * h} {value}\n' for (w, h), value in sorted(points.items()))
+        mark, color = marks.index(place) + 1, COLORS[colors.index(what) % len(COLORS)]
+        parts.append(f"$d{len(data)} using 1:2 with linespoints linewidth 2 linecolor rgb '{color}' dashtype {mark} "
+                     f"pointtype {POINTS[(mark - 1) % len(POINTS)]} title '{what}, {place}'")
+        data.append(f'$d{len(data)} << end\n{lines}end\n')
+    path = os.path.join(DOCS, f'{name}.png')
+    text = ''.join(data) + SCRIPT.format(out=path, title=title, ylabel=ylabel, curves=', \\\n  '.join(parts),
+                                         height=420 + 18 * len(parts))
     subprocess.run(['gnuplot'], input=text, text=True, check=True)
 
 
@@ -67,71 +82,82 @@ def number(value):
     return f'{value:.0f}' if value >= 100 else f'{value:.3g}'
 
 
-def sizes(report):
+def middle(rows, key, time):
+    """Returns {key (row): the middle time (row)}."""
+    found = {}
+    for row in rows:
+        found.setdefault(key(row), []).append(time(row))
+    return {one: statistics.median_low(times) for one, times in found.items()}
+
+
+def sizes(rows, image, title):
     """Draws the plot and returns the heading, a text, the table's head and its rows."""
-    times = {}  # by (place, kind): {size: us}
-    for row in report['rows']:
+    def key(row):
         kind = 'gray' if row['format'] == 'GRAY8' else 'colour to gray' if 'gray=' in row['line'] else 'colour'
-        if row['state'] != 'good' or not row['bare'] or (kind == 'gray' and 'gray=' in row['line']):
-            continue
-        if row['memory_asked'] == 'cuda':
-            times.setdefault(('kernels', kind), {})[size_of(row)] = row['frame_ms'] * 1e3
-        elif row['memory_asked'] == 'proposed':
-            times.setdefault(('host to host', kind), {})[size_of(row)] = row['latency_p50_ms'] * 1e3
+        return 'kernels' if row['memory_asked'] == 'cuda' else 'host to host', kind, size_of(row)
+
+    times = middle([row for row in rows if row['bare'] and row['memory_asked'] in ('cuda', 'proposed') and
+                    not (row['format'] == 'GRAY8' and 'gray=' in row['line'])], key,
+                   lambda row: 1e3 * row['frame_ms' if row['memory_asked'] == 'cuda' else 'latency_p50_ms'])
     columns = [(place, kind) for place in ('host to host', 'kernels') for kind in ('colour', 'colour to gray', 'gray')]
-    rows = []
-    for size in sorted({size for of_kind in times.values() for size in of_kind}, key=lambda s: s[0] * s[1]):
-        values = [times.get(column, {}).get(size) for column in columns]
-        rows.append([f'{size[0]} x {size[1]}', *(number(us) if us else '-' for us in values)])
-    plot('sizes', f'Gauss 5 x 5, {where(report)}', 'microseconds per frame',
-         {f'{place}, {kind}': times.get((place, kind), {}) for place, kind in columns})
+    lines = []
+    for size in sorted({size for _, _, size in times}, key=lambda s: s[0] * s[1]):
+        values = [times.get((*column, size)) for column in columns]
+        lines.append([f'{size[0]} x {size[1]}', *(number(us) if us else '-' for us in values)])
+    plot(image, f'Gauss 5 x 5, {title}', 'microseconds per frame',
+         {(kind, place): {size: us for (*column, size), us in times.items() if column == [place, kind]}
+          for place, kind in columns})
     return ("## Time against the frame's size", 'A Gauss of 5 x 5, in microseconds per frame. Host to host: from host '
             'memory to host memory, without GStreamer, the median of frames one after the other. Kernels: of many '
             'frames queued.',
-            ['frame', *(f'{place}, {kind}' for place, kind in columns)], rows)
+            ['frame', *(f'{place}, {kind}' for place, kind in columns)], lines)
 
 
-def speedup(report):
+def speedup(rows, image, title):
     """The same for the speed-up."""
-    most = max(row['cores_allowed'] for row in report['rows'])
-    places = ['naive C', 'one core', f'{most} cores', 'GPU']
-    found, lines = {}, []  # by (line, place): {size: row}
-    for row in report['rows']:
-        if row['line'] not in lines:
-            lines.append(row['line'])
-        if row['state'] != 'good':
-            continue
-        place = ('naive C' if row['naive'] else 'GPU' if row['backend'] == 'GPU' else
-                 'one core' if row['cores_allowed'] == 1 else f"{row['cores_allowed']} cores")
-        found.setdefault((row['line'], place), {})[size_of(row)] = row
-    rows, curves = [], {}
-    for line in lines:
-        of_line = {size for (other, _), of_place in found.items() if other == line for size in of_place}
-        for size in sorted(of_line, key=lambda s: s[0] * s[1]):
-            cells = [found.get((line, place), {}).get(size) for place in places]
-            rows.append([line, f'{size[0]} x {size[1]}', *(
-                number(row['frame_ms']) + ('' if row['naive'] else f" (x {number(row['speedup'])})") if row else '-'
-                for row in cells)])
-        for place in places[1:]:
-            curves[f'{line}, {place}'] = {size: row['speedup']
-                                          for size, row in found.get((line, place), {}).items()}
-    plot('speedup', f'Speed-up over sequential C, {where(report)}', 'times', curves)
-    return ('## Speed-up over sequential C', 'Milliseconds per frame of GRAY8, from host memory to host memory, and '
-            'how many times faster than naive C that is: the median by sorting each window, the convolution by its '
-            'sum.',
-            ['filter', 'frame', *places], rows)
+    def place_of(row):
+        return ('naive C' if row['naive'] else 'GPU' if row['backend'] == 'GPU' else
+                'one core' if row['cores_allowed'] == 1 else f"{row['cores_allowed']} cores")
+
+    most = max(row['cores_allowed'] for row in rows)
+    rows = [row for row in rows if place_of(row) != 'GPU' or row['cores_allowed'] == most]
+    times = middle(rows, lambda row: (row['line'], row['format'], place_of(row), size_of(row)),
+                   lambda row: row['cpu_ms' if place_of(row) in ('naive C', 'one core') else 'frame_ms'])
+    places = list(dict.fromkeys(place for _, _, place, _ in times))
+    lines, curves = [], {}
+    for line, form in dict.fromkeys((row['line'], row['format']) for row in rows):
+        for size in sorted({one[3] for one in times if one[:2] == (line, form)}, key=lambda s: s[0] * s[1]):
+            naive, cells = times.get((line, form, 'naive C', size)), []
+            for place in places:
+                ms = times.get((line, form, place, size))
+                if ms and naive and place != 'naive C':
+                    curves.setdefault((line, f'{form}, {place}'), {})[size] = naive / ms
+                cells.append('-' if not ms else number(ms) if place == 'naive C' or not naive else
+                             f'{number(ms)} (x {number(naive / ms)})')
+            lines.append([f'{line}, {form}', f'{size[0]} x {size[1]}', *cells])
+    plot(image, f'Speed-up over sequential C, {title}', 'times', curves)
+    return ('## Speed-up over sequential C', 'Milliseconds per frame, from host memory to host memory, and how many '
+            'times faster than naive C that is: the median by sorting each window, the convolution by its sum. Naive C '
+            'and one core: processor time.',
+            ['filter', 'frame', *places], lines)
 
 
 def main():
-    if len(sys.argv) != 4 or sys.argv[1] not in ('sizes', 'speedup'):
+    if len(sys.argv) < 4 or sys.argv[1] not in ('sizes', 'speedup'):
         sys.exit(__doc__)
-    name = sys.argv[1]
-    with open(sys.argv[2], encoding='utf-8') as file:
-        report = json.load(file)
-    heading, text, head, rows = (sizes if name == 'sizes' else speedup)(report)
-    text = textwrap.fill(f"{text} {where(report)}, {report['date'][:10]}; the commands are in studies.py.", 120)
-    page.replace(sys.argv[3], f'study {name}', f'{heading}\n\n{text}\n\n{page.table(head, rows)}\n'
-                 f'![{heading[3:]}](study-{name}.png)\n')
+    name, *files, path = sys.argv[1:]
+    reports = []
+    for file in files:
+        with open(file, encoding='utf-8') as report:
+            reports.append(json.load(report))
+    title = where(reports[0])
+    image = f"study-{name}{'' if reports[0]['machine']['gpu'] else '-cpu'}"
+    heading, text, head, lines = (sizes if name == 'sizes' else speedup)(
+        [row for report in reports for row in report['rows'] if row['state'] == 'good'], image, title)
+    runs = f'the middle of {len(files)} runs; ' if len(files) > 1 else ''
+    text = textwrap.fill(f"{text} {title}, {reports[-1]['date'][:10]}; {runs}the commands are in studies.py.", 120)
+    page.replace(path, f'study {name}',
+                 f'{heading}\n\n{text}\n\n{page.table(head, lines)}\n![{heading[3:]}]({image}.png)\n')
 
 
 if __name__ == '__main__':

@@ -21,10 +21,11 @@
 /* A window of w x h samples around (w / 2, h / 2). */
 typedef struct {
   int w, h;
-  int rank;      /* median: of the result among the sorted samples; convolution: -1 */
-  int *weights;  /* convolution: w h of them, to be freed */
-  int divisor;   /* > 0 */
-  gboolean even; /* halves are rounded to even, not up */
+  int rank;        /* median: of the result among the sorted samples; convolution: -1 */
+  gboolean packed; /* median: of the numbers R << 16 | G << 8 | B */
+  int *weights;    /* convolution: w h of them, to be freed */
+  int divisor;     /* > 0 */
+  gboolean even;   /* halves are rounded to even, not up */
 } Naive;
 
 /* One component of a frame. */
@@ -58,19 +59,23 @@ sample (const Plane *plane, int x, int y)
 static int
 compare_samples (const void *a, const void *b)
 {
-  return *(const guint8 *) a - *(const guint8 *) b;
+  return *(const int *) a - *(const int *) b;
 }
 
+/* `in`: the component, or with packed R, G and B. */
 static int
 median (const Naive *n, const Plane *in, int x, int y)
 {
-  guint8 list[MAX_SIDE * MAX_SIDE];
+  int list[MAX_SIDE * MAX_SIDE];
   int count = 0;
 
   for (int j = 0; j < n->h; j++)
     for (int i = 0; i < n->w; i++) {
-      const guint8 value = (guint8) sample (in, x + i - n->w / 2, y + j - n->h / 2);
-      int k = count++;
+      const int column = x + i - n->w / 2, row = y + j - n->h / 2;
+      int k = count++, value = sample (in, column, row);
+
+      if (n->packed)
+        value = value << 16 | sample (in + 1, column, row) << 8 | sample (in + 2, column, row);
 
       for (; n->w * n->h <= SMALL_WINDOW && k > 0 && list[k - 1] > value; k--)
         list[k] = list[k - 1];
@@ -117,8 +122,8 @@ is_default (GstElement *element, const char *name)
 static const char *
 find_unknown (GstElement *element, const CfFilterInfo *info)
 {
-  static const char *const known[] = { "kernel-size", "kernel-width", "kernel-height", "percentile", "preset", "kernel",
-    "divisor", NULL };
+  static const char *const known[] = { "kernel-size", "kernel-width", "kernel-height", "percentile", "color-order",
+    "preset", "kernel", "divisor", NULL };
   static const char *const others[] = { "enabled", "apply-to", "roi", "roi-meta", "mask", "mask-polygons" };
 
   for (unsigned i = 0; i < info->n_params; i++)
@@ -265,7 +270,7 @@ read_line (GstElement *bin, Run *run, BenchRow *row)
   read_sides (element, &run->naive);
   if (!is_median)
     return read_convolution (element, &run->naive) || bench_fail (row, BENCH_LEFT_OUT, "naive C has no such kernel");
-  g_object_get (element, "percentile", &percentile, NULL);
+  g_object_get (element, "percentile", &percentile, "color-order", &run->naive.packed, NULL);
   run->naive.rank = (2 * percentile * (run->naive.w * run->naive.h - 1) + 100) / 200;
   return TRUE;
 }
@@ -324,22 +329,39 @@ plane_of (const GstVideoFrame *frame, int comp)
     GST_VIDEO_FRAME_COMP_HEIGHT (frame, comp) };
 }
 
+static guint8 *
+sample_at (const Plane *plane, int x, int y)
+{
+  return plane->data + y * plane->stride + x * plane->step;
+}
+
 /* Filters what belongs to row y of the frame. */
 static void
 filter_row (const Run *run, const GstVideoFrame *in, const GstVideoFrame *out, int y)
 {
   const Naive *n = &run->naive;
+  const int components = (int) GST_VIDEO_FRAME_N_COMPONENTS (in);
+  Plane from[GST_VIDEO_MAX_COMPONENTS], to[GST_VIDEO_MAX_COMPONENTS];
 
-  for (int c = 0; c < (int) GST_VIDEO_FRAME_N_COMPONENTS (in); c++) {
-    const Plane from = plane_of (in, c), to = plane_of (out, c);
+  for (int c = 0; c < components; c++) {
+    from[c] = plane_of (in, c);
+    to[c] = plane_of (out, c);
+  }
+  for (int x = 0; n->packed && x < from[0].w; x++) {
+    const int color = median (n, from, x, y);
+
+    for (int c = 0; c < 3; c++)
+      *sample_at (&to[c], x, y) = (guint8) (color >> (16 - 8 * c));
+  }
+  for (int c = n->packed ? 3 : 0; c < components; c++) {
     const int base = GST_VIDEO_INFO_IS_YUV (&run->info) && (c == 1 || c == 2) ? 128 : 0;
-    const int end = (int) ((gint64) (y + 1) * from.h / GST_VIDEO_FRAME_HEIGHT (in));
+    const int end = (int) ((gint64) (y + 1) * from[c].h / GST_VIDEO_FRAME_HEIGHT (in));
 
-    for (int row = (int) ((gint64) y * from.h / GST_VIDEO_FRAME_HEIGHT (in)); row < end; row++)
-      for (int x = 0; x < from.w; x++)
-        to.data[row * to.stride + x * to.step] = (guint8) (c == 3 ? sample (&from, x, row)
-                : n->rank >= 0                                    ? median (n, &from, x, row)
-                                                                  : convolution (n, &from, x, row, base));
+    for (int row = (int) ((gint64) y * from[c].h / GST_VIDEO_FRAME_HEIGHT (in)); row < end; row++)
+      for (int x = 0; x < from[c].w; x++)
+        *sample_at (&to[c], x, row) = (guint8) (c == 3 ? sample (&from[c], x, row)
+                : n->rank >= 0                         ? median (n, &from[c], x, row)
+                                                       : convolution (n, &from[c], x, row, base));
   }
 }
 

@@ -74,7 +74,7 @@ mkdir -p "$to/bin/elements"
 for program in "$build"/tests/elements/elements_*; do
   [ -d "$program" ] || [ ! -x "$program" ] || cp "$program" "$to/bin/elements/"
 done
-cp "$CF_ROOT"/tests/elements/clip.sh "$CF_ROOT"/tests/oracle/{oracle,motion}_*.py \
+cp "$CF_ROOT"/tests/elements/clip.sh "$CF_ROOT"/tests/oracle/{oracle,motion,segment}_*.py \
   "$CF_ROOT"/tests/bench/bench.h "$CF_ROOT"/tests/bench/bench_npp.cpp "$here"/trace_cuda.c "$to/tests/"
 mkdir "$to/tests/performance"
 cp "$CF_ROOT"/docs/performance/*.{md,py} "$to/tests/performance/"

@@ -114,6 +114,35 @@ def check_gradients(tally, run, gray):
                               rounded(sums, divisor, (top + 1) // 2, top).astype(image.dtype))
 
 
+def check_gray(tally, run, color):
+    """Checks gray=: RGB and YUV, kernels without and with a border of their own, a magnitude, a copied alpha."""
+    kernel = np.array([[1, -2, 3], [4, 5, -6], [7, 8, 9]])
+    rgb = color[..., ::-1].astype(int)
+    for gray, y in (("mean", rgb.sum(-1) // 3), ("luma", (rgb @ (77, 150, 29) + 128) >> 8)):
+        y = y.astype(np.uint8)
+        for border in BORDERS:
+            padded = np.pad(y, 1, border[2], **({"constant_values": 31} if border[2] == "constant" else {}))
+            expected = rounded(filter2d(padded, kernel, BORDERS[0])[1:-1, 1:-1], 29, -7, 255).astype(np.uint8)
+            sets = (f"gray={gray}", f"kernel={kernel_text(kernel)}", "bias=-7", f"border={border[0]}",
+                    "border-value=31")
+            tally.compare(f"gray={gray} {border[0]}", run(color, "BGR", *sets), np.stack([expected] * 3, -1))
+            alpha = color[..., :1] ^ 85
+            tally.compare(f"gray={gray} {border[0]} ARGB", run(np.concatenate((alpha, color[..., ::-1]), -1), "ARGB",
+                                                               *sets), np.stack([alpha[..., 0], *[expected] * 3], -1))
+        tally.compare(f"gray={gray} identity", run(color, "BGR", f"gray={gray}", "kernel=1"), np.stack([y] * 3, -1))
+        tally.compare(f"gray={gray} gauss", run(color, "BGR", f"gray={gray}", "preset=gauss", "kernel-size=9"),
+                      np.stack([cv2.GaussianBlur(y, (9, 9), 0, borderType=cv2.BORDER_REPLICATE)] * 3, -1))
+        sides = [cv2.Sobel(y, cv2.CV_64F, x, 1 - x, ksize=3, borderType=cv2.BORDER_REPLICATE) for x in (1, 0)]
+        expected = np.clip(np.rint(np.sqrt(sides[0] ** 2 + sides[1] ** 2)), 0, 255).astype(np.uint8)
+        tally.compare(f"gray={gray} sobel", run(color, "BGR", f"gray={gray}", "preset=sobel"),
+                      np.stack([expected] * 3, -1))
+        blurred = cv2.GaussianBlur(np.ascontiguousarray(color[..., 0]), (5, 5), 0, borderType=cv2.BORDER_REPLICATE)
+        mid = np.full_like(blurred, 128)
+        tally.compare(f"gray={gray} AYUV", run(np.concatenate((color[..., 2:], color), -1), "AYUV", f"gray={gray}",
+                                               "preset=gauss", "kernel-size=5"),
+                      np.stack((color[..., 2], blurred, mid, mid), -1))
+
+
 def check_near(tally, run, gray):
     """Checks filters that OpenCV rounds differently."""
     tally.near("blur 9 x 3", run(gray, "GRAY8", "preset=box", "kernel-width=9", "kernel-height=3"),
@@ -142,6 +171,7 @@ def check(tally, runner, images):
     check_gauss(tally, run, gray)
     check_gradients(tally, run, gray)
     check_near(tally, run, gray)
+    check_gray(tally, run, np.ascontiguousarray(color[40:173, 60:211]))
     for k in (3, 9, 31):
         tally.compare(f"GaussianBlur BGR {k}", run(color, "BGR", "preset=gauss", f"kernel-size={k}"),
                       cv2.GaussianBlur(color, (k, k), 0, borderType=cv2.BORDER_REPLICATE))

@@ -170,6 +170,36 @@ def check_scipy(tally, runner, images):
         tally.compare(f"{name} temporal-center", got, ndimage.median_filter(stack, size=(3, 3, 3), mode="nearest"))
 
 
+def packed_rank(frames, size, percentile, threshold):
+    """Returns the median's color-order=packed of the last of these RGB frames: ranks of R << 16 | G << 8 | B."""
+    number = frames.astype(np.int32) @ np.array((1 << 16, 1 << 8, 1))
+    rank = (2 * percentile * (number.shape[0] * size[0] * size[1] - 1) + 100) // 200
+    # One layer of frames is wanted, the middle one: SciPy's border adds no frame there.
+    found = ndimage.rank_filter(number, rank, size=(number.shape[0], *size), mode="nearest")[number.shape[0] // 2]
+    result = np.stack((found >> 16, found >> 8 & 255, found & 255), -1)
+    changed = np.abs(result - frames[-1]).max(-1, keepdims=True) > threshold
+    return np.where(changed, result, frames[-1]).astype(np.uint8)
+
+
+def check_packed(tally, runner, images):
+    """Checks color-order=packed in several layouts of RGB, with other ranks, a threshold and several frames."""
+    for (name, color), form, order in zip(images, ("RGB", "BGR", "RGBA", "xBGR"), ("RGB", "BGR", "RGB.", ".BGR")):
+        frames = np.stack([np.roll(color[:100, :123, ::-1], 3 * i, axis=1) for i in range(3)])  # R, G, B
+        stored = np.stack([frames[..., "RGB".index(c)] if c in "RGB" else frames[..., 0] ^ 85 for c in order], -1)
+        at = [order.index(c) for c in "RGB"]
+        for (h, w), percentile, threshold in (((3, 3), 50, 0), ((7, 7), 50, 0), ((15, 15), 50, 0), ((5, 3), 25, 0),
+                                              ((1, 9), 100, 0), ((3, 3), 50, 12), ((9, 9), 10, 40)):
+            sets = ("color-order=packed", f"kernel-width={w}", f"kernel-height={h}", f"percentile={percentile}",
+                    f"threshold={threshold}")
+            for depth in (1, 3):
+                expected = stored.copy()
+                for i in range(len(frames)):
+                    window = frames[[max(0, i - k) for k in range(depth - 1, -1, -1)]]
+                    expected[i][..., at] = packed_rank(window, (h, w), percentile, threshold)
+                tally.compare(f"{name} {form} packed {w}x{h} percentile {percentile} threshold {threshold} of {depth}",
+                              runner.frames(stored, form, *sets, f"temporal-depth={depth}"), expected)
+
+
 def check_element(tally, runner, images):
     for name, color in images[:3]:
         color = color[:, :color.shape[1] // 4 * 4]
@@ -179,6 +209,9 @@ def check_element(tally, runner, images):
                           cv2.medianBlur(gray, k))
         tally.compare(f"element: {name} BGR 7", runner.element(color, "BGR", ["kernel-size=7"]),
                       cv2.medianBlur(color, 7))
+        tally.compare(f"element: {name} BGR packed 5",
+                      runner.element(color, "BGR", ["kernel-size=5", "color-order=packed"]),
+                      packed_rank(color[None, ..., ::-1], (5, 5), 50, 0)[..., ::-1])
         deep = (gray.astype(np.uint16) * 257).astype("<u2")
         tally.compare(f"element: {name} 16 bit 5", runner.element(deep, "GRAY16_LE", ["kernel-size=5"]),
                       cv2.medianBlur(deep, 5))
@@ -204,6 +237,7 @@ def main():
         if options.filter in (None, "median"):
             check_opencv(tally, runner, images)
             check_scipy(tally, runner, images)
+            check_packed(tally, runner, images)
             if elements:
                 check_element(tally, runner, images)
         for stem, part in (("convolve", oracle_convolve), ("irfilter", oracle_irfilter),

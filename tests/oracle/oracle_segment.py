@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Copyright (C) 2026 the gst-cuda-filters authors
-"""The part of oracle_opencv.py for the segmentation. kernelcheck proves that the labels are exactly those of the
-contract; the checks here measure the quality of the segmentation: scenes with known regions, seeded region growing with
-a priority queue after Adams & Bischof (1994), photographs beside other methods, images at two resolutions, noise on a
-static scene, a camera's video, and moving objects. Each check prints its figures.
+"""The part of oracle_opencv.py for the segmentation. kernelcheck and segment_contract.py prove that the labels are
+exactly those of the contract; the checks here measure the quality of the segmentation: scenes with known regions,
+seeded region growing with a priority queue after Adams & Bischof (1994), photographs beside other methods, images at
+two resolutions, noise on a static scene, a camera's video, and moving objects. Each check prints its figures.
 
 Covering of a segmentation A by a segmentation B: the mean over all pixels of the best overlap (intersection over union)
 of the pixel's region in A with a region of B. Rand index: the fraction of pairs of pixels on which A and B agree
@@ -17,6 +17,8 @@ import numpy as np
 from scipy import ndimage
 from scipy.spatial import cKDTree
 from skimage import feature, segmentation
+
+import segment_contract
 
 MERGE = 0.12  # default of merge-threshold
 
@@ -527,6 +529,7 @@ def check_discs(tally, runner):
 # ---- all checks ------------------------------------------------------------
 
 def check(tally, runner, images):
+    segment_contract.check(tally, runner, images)
     check_voronoi(tally, runner)
     check_growing(tally, runner, images)
     check_others(tally, runner, images)

@@ -128,6 +128,9 @@ measure naive 'len([r for r in rows if r["naive"]]) == 2 * 3 * 8 and
   --cores 1 --frames 2 --no-limits cudamedian 'cudamedian kernel-width=9 kernel-height=11 percentile=20' cudaconvolve \
   'cudaconvolve kernel-size=15 kernel-height=1' 'cudaconvolve preset=box kernel-size=3' 'cudaconvolve preset=sharpen' \
   'cudaconvolve kernel="1 2 3 4; -5 6, -7 8" divisor=-6' 'cudaconvolve preset=custom kernel="0 1 0; 1 -4 1; 0 1 0"'
+measure packed 'len([r for r in rows if r["naive"]]) == 2 * 2 and
+  all(r["speedup_over"] == "naive C" for r in rows)' --size 37x29 --format RGB,ARGB --study speedup --cores 1 \
+  --frames 2 --no-limits 'cudamedian color-order=packed' 'cudamedian color-order=packed kernel-size=9 percentile=20'
 measure other 'not any(r["naive"] for r in rows) and [r["note"] for r in report["rows"] if r["naive"]] == [
   "naive C is of one cudamedian or cudaconvolve", "naive C has no threshold", "naive C has no roi",
   "naive C has no such kernel", "naive C is of one cudamedian or cudaconvolve"] and
