@@ -22,8 +22,8 @@ typedef struct {
 typedef struct {
   const SgSetup *u;
   const SgState *before;
-  int n; /* cells */
-  Color *q, *p; /* of each cell: its own colour, and that of step 1 */
+  int n;          /* cells */
+  Color *q, *p;   /* of each cell: its own colour, and that of step 1 */
   int *root;      /* of each cell */
   Region *region; /* indexed by root */
   int *pick, *next;
