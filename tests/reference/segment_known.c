@@ -143,8 +143,8 @@ static const Known known[] = {
               .levels = "aaaaakkkkkkkkkkkkkkkaaaaakkkkkkkkkkkkkkkaaaaakkkkkkkkkkkkkkk",
               .labels = "aaaaabbbbbbbbbbbbbbbaaaaabbbbbbbbbbbbbbbaaaaabbbbbbbbbbbbbbb",
               .id = { 1, 2 } } } },
-  /* p is 100, 104, 112, 116, the means are 102 and 114, which needs N > 212.2; of two cells in four, N is 214 at .27 and
-   * 212 at .269. */
+  /* p is 100, 104, 112, 116; the means are 102 and 114, which needs N > 212.2. Of two cells in four, N is 214 at .27
+   * and 212 at .269. */
   { "similar enough to merge", 4, 1, 1, 0, { 0 },
       { { .seed = .03, .merge = .27, .levels = "aaBB", .labels = "aaaa", .id = { 1 } } } },
   { "not similar enough to merge", 4, 1, 1, 0, { 0 },
