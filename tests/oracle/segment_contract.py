@@ -394,9 +394,9 @@ def formats(bgr):
 SETTINGS = [{}, {"seed_similarity": True, "seed_threshold": 0.2}, {"seed_threshold": 0.2}, {"seed_threshold": 0.02},
             {"weak_fraction": 0.3}, {"weak_fraction": 0.3, "weak_difference": 0.1}, {"merge_threshold": 0.05},
             {"min_size": 60}, {"min_size": 30, "max_regions": 12}, {"cell_size": 2}, {"cell_size": 3},
-            {"seeds": ((128, 15), (27, 51), (999, 1))}]
+            {"seeds": ((128, 15), (27, 51), (999, 1)), "seed_threshold": 0.02}]
 OVER_TIME = [{}, {"weak_fraction": 0.3, "weak_difference": 0.1}, {"temporal": 0.03, "cell_size": 2, "max_regions": 30},
-             {"temporal": 1}, {"seeds": ((44, 90),), "min_size": 25}]
+             {"temporal": 1}, {"seeds": ((44, 90),), "min_size": 25, "seed_threshold": 0.03}]
 
 
 def texts(settings):
