@@ -43,6 +43,18 @@ def components(pairs, n):
     return least[number]
 
 
+def around(cells):
+    """Returns the 3 x 3 arrays of the cells beside each one; beyond the frame lies the nearest one inside."""
+    height, width = cells.shape[:2]
+    cells = np.pad(cells, ((1, 1), (1, 1), (0, 0)), "edge")
+    return [[cells[i:i + height, j:j + width] for j in range(3)] for i in range(3)]
+
+
+def luma_class(y):
+    """Step 4: L."""
+    return np.where(y < 64, y // 32, y // 64 + 1)
+
+
 def sides(cells, corners=False):
     """Returns the pairs of cells of this array that touch, with corners also those that touch at a corner."""
     pairs = [(cells[:, :-1], cells[:, 1:]), (cells[:-1], cells[1:])]
@@ -55,7 +67,7 @@ class Segmenter:
     """Segments frames of (height, width, 3) samples: RGB where `is_rgb`, else Y, Cb, Cr. The settings are those of the
     element, with _ for -."""
 
-    def __init__(self, is_rgb, bits=8, seed_threshold=0, seed_similarity=False, seeds=(), merge_threshold=0.12,
+    def __init__(self, is_rgb, bits=8, seed_threshold=1, seed_similarity=False, seeds=(), merge_threshold=0.12,
                  weak_difference=0.03, weak_fraction=1, min_size=0, max_regions=65535, temporal=0.15, cell_size=0):
         self.is_rgb, self.shift, self.seeds, self.similarity = is_rgb, bits - 8, seeds, seed_similarity
         self.seed_threshold, self.merge_threshold, self.temporal = seed_threshold, merge_threshold, temporal
@@ -75,7 +87,9 @@ class Segmenter:
         n = np.bincount(self.of_pixel.ravel())
         sums = np.stack([np.bincount(self.of_pixel.ravel(), frame[..., k].ravel()) for k in range(3)], -1).astype(int)
         color = (sums + n[:, None] // 2) // n[:, None] >> self.shift
-        self.p = ycbcr(color) if self.is_rgb else color
+        self.q = (ycbcr(color) if self.is_rgb else color).reshape(self.h, self.w, 3)
+        above, level, below = ((left + 2 * here + right) for left, here, right in around(self.q))
+        self.p = ((above + 2 * level + below + 8) // 16).reshape(-1, 3)
         frame = frame >> self.shift
         self.of_frame = ycbcr(frame) if self.is_rgb else frame
         self.least = max(1, -(-(self.min_size or max(1, width * height // 10000)) // s ** 2))
@@ -97,8 +111,7 @@ class Segmenter:
 
     def similar(self):
         """Step 3: the cells that are similar to their surroundings."""
-        p = np.pad(self.p.reshape(self.h, self.w, 3), ((1, 1), (1, 1), (0, 0)), "edge")
-        parts = np.stack([p[i:i + self.h, j:j + self.w] for i in range(3) for j in range(3)])
+        parts = np.stack(sum(around(self.q), []))
         value = 9 * (parts ** 2).sum(0) - parts.sum(0) ** 2
         r = np.sqrt(value).astype(int).sum(-1).ravel()
         h = 255 - 255 * r // r.max() if r.max() else np.full(self.z, 255)
@@ -122,13 +135,13 @@ class Segmenter:
         if self.similarity:
             seed &= self.similar()
         seed = (seed & ~kept) | self.listed
-        a, b = self.near.T
-        shift = np.array((0, 32, 32))
-        same = ((self.p[a] + shift) // 64 == (self.p[b] + shift) // 64).all(-1)
-        join = seed[a] & seed[b] & same
+        a, b = self.touch.T
+        row, column = np.divmod(np.arange(self.z), self.w)
+        kind = np.stack((luma_class(self.p[:, 0]), *((self.p[:, 1:] + 32) // 64).T, row // 16, column // 16), -1)
+        join = seed[a] & seed[b] & (kind[a] == kind[b]).all(-1)
         old = self.state["index"] if self.state is not None else np.zeros(self.z, int)
         join |= kept[a] & kept[b] & (old[a] == old[b])
-        root = components(self.near[join], self.z)
+        root = components(self.touch[join], self.z)
         self.continued = {}
         free = np.zeros(self.z, bool)
         if kept.any():
@@ -279,8 +292,19 @@ class Segmenter:
                 ids.append(self.next_id)
                 self.next_id += 1
         self.ids = np.array(ids)
-        self.state = {"p": self.p, "index": np.searchsorted(roots, self.root), "mean": self.mean[roots],
-                      "cells": self.n[roots], "ids": self.ids}
+        index = np.searchsorted(roots, self.root)
+        before = self.state["ids"][self.state["index"]] if self.state is not None and self.temporal else 0
+        for _ in range(4):
+            index = self.moved(index, self.ids[index] == before, self.mean[roots])
+        self.state = {"p": self.p, "index": index, "mean": self.mean[roots], "cells": self.n[roots], "ids": self.ids}
+
+    def moved(self, index, stays, mean):
+        """Step 10: moves the borders once."""
+        cells = np.pad(index.reshape(self.h, self.w), 1, "edge")  # an edge offers a cell its own region
+        offered = np.stack((cells[1:-1, 1:-1], cells[:-2, 1:-1], cells[1:-1, :-2], cells[1:-1, 2:], cells[2:, 1:-1]))
+        offered = offered.reshape(5, -1)
+        best = distance(mean[offered], self.p).argmin(0)  # the first of equals
+        return np.where(stays, index, offered[best, np.arange(self.z)])
 
     def of_pixels(self):
         """Step 11: returns the index of each pixel's region."""
@@ -370,9 +394,9 @@ def formats(bgr):
 SETTINGS = [{}, {"seed_similarity": True, "seed_threshold": 0.2}, {"seed_threshold": 0.2}, {"seed_threshold": 0.02},
             {"weak_fraction": 0.3}, {"weak_fraction": 0.3, "weak_difference": 0.1}, {"merge_threshold": 0.05},
             {"min_size": 60}, {"min_size": 30, "max_regions": 12}, {"cell_size": 2}, {"cell_size": 3},
-            {"seeds": ((128, 15), (27, 51), (999, 1))}]
+            {"seeds": ((128, 15), (27, 51), (999, 1)), "seed_threshold": 0.02}]
 OVER_TIME = [{}, {"weak_fraction": 0.3, "weak_difference": 0.1}, {"temporal": 0.03, "cell_size": 2, "max_regions": 30},
-             {"temporal": 1}, {"seeds": ((44, 90),), "min_size": 25}]
+             {"temporal": 1}, {"seeds": ((44, 90),), "min_size": 25, "seed_threshold": 0.03}]
 
 
 def texts(settings):

@@ -22,8 +22,8 @@ typedef struct {
 typedef struct {
   const SgSetup *u;
   const SgState *before;
-  int n; /* cells */
-  Color *p;
+  int n;          /* cells */
+  Color *q, *p;   /* of each cell: its own colour, and that of step 1 */
   int *root;      /* of each cell */
   Region *region; /* indexed by root */
   int *pick, *next;
@@ -113,6 +113,27 @@ cell_color (const SgSetup *u, int column, int row)
   return as_ycbcr (u, v);
 }
 
+/* Returns the number of the cell, or of the nearest one inside the frame. */
+static int
+cell_at (const SgSetup *u, int column, int row)
+{
+  return CLAMP (row, 0, u->rows - 1) * u->columns + CLAMP (column, 0, u->columns - 1);
+}
+
+static Color
+smoothed (const Work *w, int column, int row)
+{
+  Color p = { { 0 } };
+
+  for (int dy = -1; dy <= 1; dy++)
+    for (int dx = -1; dx <= 1; dx++)
+      for (int k = 0; k < 3; k++)
+        p.c[k] += (dx ? 1 : 2) * (dy ? 1 : 2) * w->q[cell_at (w->u, column + dx, row + dy)].c[k];
+  for (int k = 0; k < 3; k++)
+    p.c[k] = (p.c[k] + 8) / 16;
+  return p;
+}
+
 /* ---- seeds -------------------------------------------------------------- */
 
 /* Returns the i-th of the 8 neighbours of a cell (the first 4 share a side), -1 outside the frame. */
@@ -153,8 +174,7 @@ roughness (const Work *w, int cell)
 
     for (int dy = -1; dy <= 1; dy++)
       for (int dx = -1; dx <= 1; dx++) {
-        int x = CLAMP (cell % w->u->columns + dx, 0, w->u->columns - 1);
-        int y = CLAMP (cell / w->u->columns + dy, 0, w->u->rows - 1), v = w->p[y * w->u->columns + x].c[k];
+        const int v = w->q[cell_at (w->u, cell % w->u->columns + dx, cell / w->u->columns + dy)].c[k];
 
         s += v;
         q += (int64_t) v * v;
@@ -215,12 +235,22 @@ is_kept (const Work *w, int cell, int old)
 
 /* ---- components --------------------------------------------------------- */
 
-/* Returns whether the colours of two seeds are of the same class. */
-static bool
-same_class (const Color *p, const Color *q)
+static int
+luma_class (int y)
 {
-  return p->c[0] / 64 == q->c[0] / 64 && (p->c[1] + 32) / 64 == (q->c[1] + 32) / 64 &&
-      (p->c[2] + 32) / 64 == (q->c[2] + 32) / 64;
+  return y < 64 ? y / 32 : y / 64 + 1;
+}
+
+/* Returns whether two seeds that touch form one region. */
+static bool
+joins (const Work *w, int a, int b)
+{
+  const Color *p = &w->p[a], *q = &w->p[b];
+  const int columns = w->u->columns;
+
+  return luma_class (p->c[0]) == luma_class (q->c[0]) && (p->c[1] + 32) / 64 == (q->c[1] + 32) / 64 &&
+      (p->c[2] + 32) / 64 == (q->c[2] + 32) / 64 && a % columns / 16 == b % columns / 16 &&
+      a / columns / 16 == b / columns / 16;
 }
 
 /* Sets the root of each cell. class[]: 0 free, 1 seed, 2 + index of the old region for kept cells. */
@@ -239,11 +269,10 @@ flood (Work *w, const int *class, int *stack)
     while (n > 0) {
       int cell = stack[--n];
 
-      for (int k = 0; k < 8; k++) {
+      for (int k = 0; k < 4; k++) {
         int other = neighbour (w->u, cell, k);
 
-        if (other >= 0 && w->root[other] < 0 && class[other] == class[i] &&
-            (class[i] != 1 || same_class (&w->p[i], &w->p[other]))) {
+        if (other >= 0 && w->root[other] < 0 && class[other] == class[i] && (class[i] != 1 || joins (w, i, other))) {
           w->root[other] = i;
           stack[n++] = other;
         }
@@ -592,13 +621,33 @@ number (Work *w, SgState *after)
     after->label[i] = w->next[w->root[i]];
 }
 
+/* Moves the borders once: fills to[] from after->label. */
+static void
+move_borders (const Work *w, const SgState *after, int *to)
+{
+  for (int i = 0; i < w->n; i++) {
+    const int own = after->label[i];
+    const bool same = w->before->n_regions > 0 && w->before->region[w->before->label[i]].id == after->region[own].id;
+
+    to[i] = own;
+    for (int k = 0; !same && k < 4; k++) { /* above, left, right, below */
+      const int other = neighbour (w->u, i, k), label = other >= 0 ? after->label[other] : own;
+
+      if (distance (&w->p[i], &after->region[label].mean) < distance (&w->p[i], &after->region[to[i]].mean))
+        to[i] = label;
+    }
+  }
+}
+
 static void
 segment (Work *w)
 {
   const SgSetup *u = w->u;
 
   for (int i = 0; i < w->n; i++)
-    w->p[i] = cell_color (u, i % u->columns, i / u->columns);
+    w->q[i] = cell_color (u, i % u->columns, i / u->columns);
+  for (int i = 0; i < w->n; i++)
+    w->p[i] = smoothed (w, i % u->columns, i / u->columns);
   find_components (w);
   while (run_round (w, GROW, 0))
     ;
@@ -627,12 +676,14 @@ sg_segment (const SgSetup *u, const SgState *before, SgState *after)
   static const SgState none;
   const int n = u->columns * u->rows;
   const bool fits = u->temporal > 0 && before->n_cells == n && before->columns == u->columns && before->size == u->size;
+  g_autofree Color *q = g_new (Color, n);
   g_autofree int *root = g_new (int, n), *pick = g_new (int, n), *next = g_new (int, n);
   g_autofree Region *region = g_new0 (Region, n);
   g_autofree uint64_t *best = g_new (uint64_t, n);
   Work w = { .u = u,
     .before = fits ? before : &none,
     .n = n,
+    .q = q,
     .p = g_new (Color, n),
     .root = root,
     .region = region,
@@ -643,6 +694,10 @@ sg_segment (const SgSetup *u, const SgState *before, SgState *after)
   *after = (SgState) { .p = w.p, .columns = u->columns, .size = u->size };
   segment (&w);
   number (&w, after);
+  for (int i = 0; i < 4; i++) {
+    move_borders (&w, after, next);
+    memcpy (after->label, next, (size_t) n * sizeof *next);
+  }
 }
 
 /* ---- pixels ------------------------------------------------------------- */

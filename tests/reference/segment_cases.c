@@ -22,52 +22,64 @@ const int sg_n_contents = G_N_ELEMENTS (sg_contents);
 
 const char *const sg_settings[] = {
   /* The first six are tested with every format. */
-  "region-meta=1 label-meta=1", "output=boundaries boundary-color=0xff20c0f0" META, "output=labels cell-size=2" META,
-  "temporal=0 cell-size=3" META, "merge-threshold=0.03 weak-fraction=1 min-size=1 output=mean label-meta=1",
-  "output=passthrough message-interval=100",
+  "region-meta=1 label-meta=1", "output=boundaries boundary-color=0xff20c0f0 seed-threshold=0" META,
+  "output=labels cell-size=2" META, "temporal=0 cell-size=3 seed-threshold=0.03" META,
+  "merge-threshold=0.03 weak-fraction=1 min-size=1 output=mean label-meta=1", "output=passthrough message-interval=100",
   /* Painting without reported regions. */
   "output=mean", "output=boundaries", "output=labels", "output=passthrough",
-  /* Seeds: none, all, few; Otsu's criterion; seeds by the user: repeated, outside the frame, filling a corner. */
-  "seed-threshold=1" META, "seed-threshold=0.0001" META, "seed-threshold=0.01 min-size=1" META,
-  "seed-threshold=0.2" META, "seed-similarity=1" META, "seed-similarity=1 seed-threshold=1 min-size=1" META,
+  /* Seeds: derived, few, many; Otsu's criterion; seeds by the user: repeated, outside the frame, filling a corner.
+   * Nearly every cell is a seed by default, and growth has little to do: so the settings below have other thresholds,
+   * too. */
+  "seed-threshold=0" META, "seed-threshold=0.03" META, "seed-threshold=0.0001" META,
+  "seed-threshold=0.01 min-size=1" META, "seed-threshold=0.2" META, "seed-similarity=1" META,
+  "seed-similarity=1 seed-threshold=0 min-size=1" META,
   "seeds=0,0;3,2;9,12;3,2;16383,5;2,70 seed-threshold=0.0001" META,
-  "seeds=0,0;1,0;0,1;1,1;2,1;2,2;40,20;41,20;12,8 min-size=1" META, "seeds=;7,3;;4,4;10,2; cell-size=4" META,
-  "clicks=1024 min-size=1" META,
+  "seeds=0,0;1,0;0,1;1,1;2,1;2,2;40,20;41,20;12,8 min-size=1 seed-threshold=0" META,
+  "seeds=;7,3;;4,4;10,2; cell-size=4" META, "clicks=1024 min-size=1" META,
+  "clicks=1024 min-size=1 seed-threshold=0.03" META,
   /* Weak borders: all that touch; only those whose pairs are all weak; hardly any. */
-  "weak-difference=1 weak-fraction=0" META, "weak-difference=0.2 weak-fraction=0.99 merge-threshold=0" META,
-  "weak-difference=0 weak-fraction=0.5 min-size=1" META, "weak-fraction=0.5" META,
+  "weak-difference=1 weak-fraction=0" META,
+  "weak-difference=0.2 weak-fraction=0.99 merge-threshold=0 seed-threshold=0" META,
+  "weak-difference=0 weak-fraction=0.5 min-size=1" META, "weak-fraction=0.5 seed-threshold=0.03" META,
   "weak-difference=0.1 weak-fraction=0.3 min-size=1 merge-threshold=0.01" META,
   "weak-difference=0.05 weak-fraction=0.0001 merge-threshold=0 min-size=1" META,
   /* Merging. */
-  "merge-threshold=0 weak-fraction=1 min-size=1" META, "merge-threshold=1" META, "merge-threshold=0.2 min-size=1" META,
-  "merge-threshold=0.05 min-size=7" META, "min-size=50 output=labels" META, "min-size=268435456" META,
-  "max-regions=1" META, "max-regions=2 min-size=1" META, "max-regions=5 merge-threshold=0 weak-fraction=1" META,
+  "merge-threshold=0 weak-fraction=1 min-size=1 seed-threshold=0" META, "merge-threshold=1" META,
+  "merge-threshold=0.2 min-size=1" META, "merge-threshold=0.05 min-size=7" META, "min-size=50 output=labels" META,
+  "min-size=268435456" META, "max-regions=1" META, "max-regions=2 min-size=1 seed-threshold=0.03" META,
+  "max-regions=5 merge-threshold=0 weak-fraction=1" META,
   "max-regions=20 min-size=1 merge-threshold=0.02 output=boundaries" META,
   /* Cell sizes: odd, even, larger than the frame. */
-  "cell-size=1" META, "cell-size=2 min-size=13 output=boundaries" META, "cell-size=3 min-size=1" META,
-  "cell-size=4" META, "cell-size=5 min-size=60 weak-fraction=1" META, "cell-size=7 output=labels min-size=1" META,
-  "cell-size=8 seed-threshold=0.3" META, "cell-size=11 min-size=1" META, "cell-size=16 min-size=1" META,
+  "cell-size=1" META, "cell-size=1 seed-threshold=0.03" META, "cell-size=2 min-size=13 output=boundaries" META,
+  "cell-size=3 min-size=1" META, "cell-size=4" META, "cell-size=5 min-size=60 weak-fraction=1 seed-threshold=0" META,
+  "cell-size=7 output=labels min-size=1" META, "cell-size=8 seed-threshold=0.3" META, "cell-size=11 min-size=1" META,
+  "cell-size=16 min-size=1" META,
   "cell-size=2 merge-threshold=0 weak-fraction=1 min-size=33 seed-threshold=0.0001 seeds=" MANY_SEEDS META, NULL
 };
 
 /* Tested over several frames. */
-const char *const sg_frame_settings[] = { "region-meta=1 label-meta=1", "temporal=0.05 min-size=1" META,
-  "temporal=1" META, "temporal=0.3 merge-threshold=0.05 cell-size=2 output=labels" META, "temporal=0" META,
-  "temporal=0.1 min-size=4 merge-threshold=0.02 weak-fraction=1" META,
+const char *const sg_frame_settings[] = { "region-meta=1 label-meta=1",
+  "temporal=0.05 min-size=1 seed-threshold=0" META, "temporal=1" META,
+  "temporal=0.3 merge-threshold=0.05 cell-size=2 output=labels" META, "temporal=0" META,
+  "temporal=0.1 min-size=4 merge-threshold=0.02 weak-fraction=1 seed-threshold=0.03" META,
   "temporal=0.02 merge-threshold=0.3 weak-difference=0.1 weak-fraction=0.5" META,
-  "temporal=0.2 max-regions=6 min-size=1" META, "temporal=0.15 cell-size=2 seeds=3,3;9,9;20,10 min-size=1" META,
+  "temporal=0.2 max-regions=6 min-size=1 seed-threshold=0" META,
+  "temporal=0.15 cell-size=2 seeds=3,3;9,9;20,10 min-size=1" META,
   "temporal=0.5 seed-similarity=1 output=boundaries" META, "temporal=0.0001 min-size=1 output=labels" META,
-  "temporal=0.6 cell-size=1 min-size=3" META, "weak-fraction=0.3 min-size=3" META, "temporal=0.15", NULL };
+  "temporal=0.6 cell-size=1 min-size=3 seed-threshold=0.03" META, "weak-fraction=0.3 min-size=3" META, "temporal=0.15",
+  "seed-threshold=0" META, NULL };
 
 /* Tested with large frames: the default is cells of 2. */
 const char *const sg_large_settings[] = { "region-meta=1 label-meta=1",
   "output=labels min-size=1 merge-threshold=0.04" META, "cell-size=1 output=boundaries" META,
-  "cell-size=5 seed-similarity=1 max-regions=100" META, "weak-fraction=0.5 max-regions=40" META, NULL };
+  "cell-size=5 seed-similarity=1 max-regions=100" META, "weak-fraction=0.5 max-regions=40 seed-threshold=0" META,
+  NULL };
 
 const char *const sg_sanitize_settings[] = { "region-meta=1 label-meta=1",
   "output=boundaries cell-size=2 seed-similarity=1" META, "output=labels cell-size=3 min-size=1 seeds=3,3;9,9" META,
   "merge-threshold=0 weak-fraction=1 min-size=1" META, "max-regions=2 min-size=1 temporal=0" META, "output=mean",
-  "seed-threshold=0.0001 min-size=1" META, "weak-fraction=0.4 weak-difference=0.1" META, NULL };
+  "seed-threshold=0" META, "seed-threshold=0.0001 min-size=1" META, "weak-fraction=0.4 weak-difference=0.1" META,
+  NULL };
 
 const char *const sg_bad_settings[] = { "output=4", "seed-threshold=-0.001", "seed-threshold=1.001",
   "seed-threshold=nan", "merge-threshold=-1", "merge-threshold=1.5", "merge-threshold=inf", "weak-difference=1.01",

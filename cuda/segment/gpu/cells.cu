@@ -5,10 +5,11 @@
  *
  * Map: a block makes a tile of 32 x 32 cells, a warp warp_rows rows of it, a lane one column. A property of a row's
  * cells is one word, a bit per cell. sg_colors_kernel has a thread per cell; it runs only where sg_cells_kernel
- * cannot make the colours itself (cells that are cut off or cannot be read by words, or the seed-similarity option).
- * Shared memory: SgTile: the colours of the tile and of one cell around it, a union-find forest over the tile's
- * cells, and the sums of each component at its root. Bits of a row are joined as runs: a run hangs below the first
- * run above that it touches.
+ * cannot make the cells' own colours itself (cells that are cut off or cannot be read by words, or the seed-similarity
+ * option).
+ * Shared memory: SgTile: the own colours of the tile and of two cells around it, the smoothed ones of the tile and of
+ * one cell around it, a union-find forest over the tile's cells, and the sums of each component at its root. Bits of a
+ * row are joined as runs: a run hangs below the first run above that it touches.
  * Race free: trees are joined by atomicMin, under which the smaller root stays whatever the order, and a path that
  * is halved meanwhile still ends at the same root. A block barrier stands between the joins inside each warp's rows,
  * the joins of those rows, and the sums, which are integer atomics. The order of local_list is undefined; nothing
@@ -27,13 +28,18 @@ constexpr int warps = tile_height / warp_rows, threads = 32 * warps;
 static_assert (tile_width == 32 && warps <= 32, "a lane per column, a lane per warp");
 
 constexpr int halo_width = tile_width + 2, halo_height = tile_height + 2; /* a tile and the cells around it */
+constexpr int raw_width = halo_width + 2, raw_height = halo_height + 2;   /* and the cells around these */
 
 struct SgTile {
-  unsigned color[halo_width * halo_height]; /* beyond the frame's edge the colour of some cell inside */
+  unsigned color[halo_width * halo_height]; /* smoothed; beyond the frame's edge any colour */
   /* a cell of the tile nearer to the root; in a run only the label of its first cell counts */
   unsigned label[tile_width * tile_height];
   /* sums at a root; luma: cells << 18 | Y */
-  unsigned luma[tile_width * tile_height], cb[tile_width * tile_height], cr[tile_width * tile_height];
+  union {
+    unsigned luma[tile_width * tile_height];
+    unsigned raw[raw_width * raw_height]; /* own colours, before there are sums; beyond the edge the nearest cell's */
+  };
+  unsigned cb[tile_width * tile_height], cr[tile_width * tile_height];
   unsigned last[warps][32];    /* kinds of the last row of each warp */
   unsigned clicked[tile_height];
   unsigned frees[warps], locals[warps], locals_at; /* counts per warp, and where the tile's entries begin in the list */
@@ -44,11 +50,6 @@ struct SgRows {
   unsigned kind[warp_rows]; /* of this lane's cells */
   unsigned any[warp_rows];  /* the cells that are not free */
   unsigned west[warp_rows]; /* the cells whose left neighbour is of the same kind */
-};
-
-/* How a row touches the row above: the cells that join the cell above, above left and above right. */
-struct SgLinks {
-  unsigned straight, left, right;
 };
 
 /* Returns (sum + n / 2) / n of component c over the pixels of a cell. Where the cell holds whole samples of a
@@ -115,7 +116,7 @@ sg_colors_kernel (const __grid_constant__ SgWork work)
 
   if (column >= work.columns || row >= work.rows)
     return;
-  work.after.p[row * work.columns + column] = !whole ? sg_cell_color<0> (work, x0, y0, x1, y1)
+  work.raw[row * work.columns + column] = !whole ? sg_cell_color<0> (work, x0, y0, x1, y1)
       : work.layout && size == 2 ? sg_square_color<2> (work, work.layout, x0, y0)
       : work.layout && size == 4 ? sg_square_color<4> (work, work.layout, x0, y0)
       : size == 1 ? sg_cell_color<1> (work, x0, y0, x1, y1)
@@ -141,39 +142,34 @@ sg_is_near (unsigned p, unsigned q, unsigned squares, unsigned n)
   return sg_distance (p, q) < (unsigned) (((unsigned long long) n * squares + 131071) >> 17);
 }
 
-/* Returns the colour of a cell: computed here, or, if SIZE is 0, loaded as sg_colors_kernel has stored it. */
+/* Returns the own colour of a cell: computed here, or, if SIZE is 0, loaded as sg_colors_kernel has stored it. */
 template<int SIZE> __device__ __forceinline__ unsigned
 sg_color_at (const SgWork &work, SgLayout layout, int x, int y)
 {
   const int column = min (max (x, 0), work.columns - 1), row = min (max (y, 0), work.rows - 1);
 
   return SIZE > 0 ? sg_square_color<SIZE == 4 ? 4 : 2> (work, layout, column * SIZE, row * SIZE)
-      : work.after.p[row * work.columns + column];
+      : work.raw[row * work.columns + column];
 }
 
-/* Stores the colours of the tile and of the cells around it. The last rows need only some of the warps; the other
- * warps make the columns left and right of the tile. LAYOUT is work.layout as a constant, for all loads to be issued
- * at once. */
+/* Stores the own colours of the tile and of two cells around it. LAYOUT is work.layout as a constant, for all loads to
+ * be issued at once. */
 template<int SIZE, SgLayout LAYOUT> __device__ __forceinline__ void
 sg_fill_tile (const SgWork &work, SgTile *tile, int x0, int y0)
 {
-  constexpr int rounds = halo_height / warps, rest = halo_height % warps;
-  const int lane = (int) (threadIdx.x & 31), warp = (int) (threadIdx.x / 32), beside = (int) threadIdx.x - 32 * rest;
-  unsigned color[rounds + 1];
-  static_assert (32 * (warps - rest) >= 2 * halo_height, "what is beside the tile fits");
+  constexpr int n = raw_width * raw_height, rounds = (n + threads - 1) / threads;
+  unsigned color[rounds];
 
 #pragma unroll
-  for (int i = 0; i < rounds; i++)
-    color[i] = sg_color_at<SIZE> (work, LAYOUT, x0 + lane, y0 - 1 + warp + i * warps);
-  const int x = beside < 0 ? lane : beside < halo_height ? -1 : tile_width;
-  const int y = beside < 0 ? warp + rounds * warps : beside < halo_height ? beside : beside - halo_height;
+  for (int i = 0; i < rounds; i++) {
+    const int at = min ((int) threadIdx.x + i * threads, n - 1);
 
-  color[rounds] = sg_color_at<SIZE> (work, LAYOUT, x0 + x, y0 - 1 + y);
+    color[i] = sg_color_at<SIZE> (work, LAYOUT, x0 - 2 + at % raw_width, y0 - 2 + at / raw_width);
+  }
 #pragma unroll
   for (int i = 0; i < rounds; i++)
-    tile->color[(warp + i * warps) * halo_width + lane + 1] = color[i];
-  if (beside < 2 * halo_height)
-    tile->color[y * halo_width + x + 1] = color[rounds];
+    if ((int) threadIdx.x + i * threads < n)
+      tile->raw[threadIdx.x + i * threads] = color[i];
 }
 
 template<int SIZE> __device__ __forceinline__ void
@@ -189,6 +185,33 @@ sg_fill_tile (const SgWork &work, SgTile *tile, int x0, int y0)
     sg_fill_tile<SIZE, SG_SEMI_420> (work, tile, x0, y0);
   else
     sg_fill_tile<SIZE, SG_PACKED> (work, tile, x0, y0);
+}
+
+/* Returns a + 2 b + c of two of the three components of colours, in 16 bits each. */
+__device__ __forceinline__ unsigned
+sg_weigh (unsigned a, unsigned b, unsigned c)
+{
+  return a + 2 * b + c;
+}
+
+/* Step 1: makes the smoothed colours of the tile and of one cell around it. */
+__device__ __forceinline__ void
+sg_smooth_tile (SgTile *tile)
+{
+  for (int at = (int) threadIdx.x; at < halo_width * halo_height; at += threads) {
+    const unsigned *q = tile->raw + at / halo_width * raw_width + at % halo_width; /* the upper left of the nine */
+    unsigned even[3], odd[3]; /* of each row: Y and Cr; Cb */
+
+#pragma unroll
+    for (int j = 0; j < 3; j++) {
+      const unsigned a = q[j * raw_width], b = q[j * raw_width + 1], c = q[j * raw_width + 2];
+
+      even[j] = sg_weigh (a & 0xff00ff, b & 0xff00ff, c & 0xff00ff);
+      odd[j] = sg_weigh (a >> 8 & 255, b >> 8 & 255, c >> 8 & 255);
+    }
+    tile->color[at] = ((sg_weigh (even[0], even[1], even[2]) + 0x80008) >> 4 & 0xff00ff)
+        | (sg_weigh (odd[0], odd[1], odd[2]) + 8) >> 4 << 8;
+  }
 }
 
 /* Compares the pairs of cells across the tile's left edge, one pair a lane, and returns one bit for each: the pairs
@@ -270,7 +293,7 @@ sg_find_kinds (const SgWork &work, const SgTile *tile, int x0, int row, unsigned
     if (work.similarity)
       seeds[j] &= __ballot_sync (~0u, (int) work.rough[c] > work.control->threshold);
     rows->any[j] = here & (seeds[j] | clicked);
-    rows->kind[j] = rows->any[j] >> lane & 1 ? sg_class (p[j + 1]) : 0;
+    rows->kind[j] = rows->any[j] >> lane & 1 ? sg_seed_kind (p[j + 1], x0 + lane, row + j) : 0;
     if (RECURRENT) {
       if ((here & ~clicked) >> lane & 1 && sg_is_kept (work, p[j + 1], (unsigned) c, old[j]))
         rows->kind[j] = sg_kept + old[j];
@@ -282,18 +305,16 @@ sg_find_kinds (const SgWork &work, const SgTile *tile, int x0, int row, unsigned
   }
 }
 
-/* Returns the links between row j and the row above, whose kinds are `above`, one per lane. A run is joined at the
- * cells where it first touches another run. */
-__device__ __forceinline__ SgLinks
+/* Returns the cells of row j that join the cell above them; those of the row above have the kinds `above`, one per
+ * lane. A run is joined at the cells where it first touches another run. */
+__device__ __forceinline__ unsigned
 sg_find_links (const SgRows &rows, int j, unsigned above)
 {
-  const unsigned kind = rows.kind[j], west = rows.west[j], lane = threadIdx.x & 31;
-  const unsigned left = __shfl_up_sync (~0u, above, 1), right = __shfl_down_sync (~0u, above, 1);
+  const unsigned kind = rows.kind[j], left = __shfl_up_sync (~0u, above, 1);
   const unsigned north = __ballot_sync (~0u, kind && above == kind);
-  const unsigned north_west = __ballot_sync (~0u, lane > 0 && kind && left == kind);
-  const unsigned north_east = __ballot_sync (~0u, lane < 31 && kind && right == kind);
+  const unsigned north_west = __ballot_sync (~0u, kind && left == kind); /* of lane 0 it does not count: west lacks it */
 
-  return SgLinks { north & ~(west & north_west), ~north & north_west & ~west, ~north & north_east & ~(west >> 1) };
+  return north & ~(rows.west[j] & north_west);
 }
 
 /* Finds the roots of all cells of a lane at once. No thread may join trees meanwhile. */
@@ -348,18 +369,12 @@ sg_tile_unite (unsigned *label, unsigned a, unsigned b)
   }
 }
 
-/* Joins this lane's run, whose tree holds `mine`, with the runs above that `links` names. t is the lane's cell. */
+/* Joins this lane's run, whose tree holds `mine`, with the run above if `links` names the lane. t is the lane's cell. */
 __device__ __forceinline__ void
-sg_unite_links (unsigned *label, const SgLinks &links, unsigned mine, unsigned t)
+sg_unite_links (unsigned *label, unsigned links, unsigned mine, unsigned t)
 {
-  const unsigned lane = t & 31;
-
-  if (links.straight >> lane & 1)
+  if (links >> (t & 31) & 1)
     sg_tile_unite (label, mine, sg_peek (label + t - tile_width));
-  if (links.left >> lane & 1)
-    sg_tile_unite (label, mine, sg_peek (label + t - tile_width - 1));
-  if (links.right >> lane & 1)
-    sg_tile_unite (label, mine, sg_peek (label + t - tile_width + 1));
 }
 
 /* Finds the components of equal kinds inside the rows of a warp. A run is attached to the first run above that it
@@ -369,7 +384,7 @@ __device__ __forceinline__ void
 sg_join_rows (SgTile *tile, const SgRows &rows, unsigned t, unsigned (&at)[warp_rows])
 {
   const unsigned lane = t & 31;
-  SgLinks more[warp_rows];
+  unsigned more[warp_rows];
 
 #pragma unroll
   for (int j = 0; j < warp_rows; j++) {
@@ -377,18 +392,15 @@ sg_join_rows (SgTile *tile, const SgRows &rows, unsigned t, unsigned (&at)[warp_
     const unsigned later = starts & ~1u << from, run = (later ? (later & -later) - 1 : ~0u) & ~0u << from;
 
     at[j] = t + (unsigned) j * tile_width - lane + from;
-    more[j] = SgLinks { 0, 0, 0 };
+    more[j] = 0;
     if (j == 0)
       continue;
-    const SgLinks links = sg_find_links (rows, j, rows.kind[j - 1]);
-    const unsigned all = links.straight | links.left | links.right, touching = all & run;
+    const unsigned links = sg_find_links (rows, j, rows.kind[j - 1]), touching = links & run;
     const unsigned first = touching ? (unsigned) __ffs ((int) touching) - 1 : lane;
-    const unsigned firsts = __ballot_sync (~0u, touching && first == lane);
-    const unsigned above = links.straight >> first & 1 ? first : links.left >> first & 1 ? first - 1 : first + 1;
-    const unsigned to = __shfl_sync (~0u, at[j - 1], (int) above);
+    const unsigned to = __shfl_sync (~0u, at[j - 1], (int) first);
 
+    more[j] = links & ~__ballot_sync (~0u, touching && first == lane);
     at[j] = touching ? to : at[j];
-    more[j] = SgLinks { links.straight & ~firsts, links.left & ~firsts, links.right & ~(firsts & ~links.left) };
   }
 #pragma unroll
   for (int j = 0; j < warp_rows; j++)
@@ -396,7 +408,7 @@ sg_join_rows (SgTile *tile, const SgRows &rows, unsigned t, unsigned (&at)[warp_
   __syncwarp ();
 #pragma unroll
   for (int j = 1; j < warp_rows; j++)
-    if (more[j].straight | more[j].left | more[j].right)
+    if (more[j])
       sg_unite_links (tile->label, more[j], at[j], t + (unsigned) j * tile_width);
 }
 
@@ -478,11 +490,10 @@ sg_entries_before (const unsigned *counts, unsigned *all)
 }
 
 /* Stores what the graph kernel reads of one cell, except its component. t is the number of the cell in the tile. */
-template<int SIZE> __device__ __forceinline__ void
+__device__ __forceinline__ void
 sg_write_cell (const SgWork &work, const SgTile &tile, unsigned c, unsigned kind, unsigned p, unsigned t, unsigned root)
 {
-  if (SIZE > 0)
-    work.after.p[c] = p;
+  work.after.p[c] = p;
   work.kind[c] = kind;
   work.parent[c] = c;
   if (!kind) {
@@ -517,6 +528,8 @@ sg_cells_kernel (const __grid_constant__ SgWork work)
   for (int j = 0; RECURRENT && j < warp_rows; j++)
     old[j] = work.before.label[min (row + j, work.rows - 1) * work.columns + min (x0 + lane, work.columns - 1)];
   sg_fill_tile<SIZE> (work, &tile, x0, y0);
+  __syncthreads ();
+  sg_smooth_tile (&tile);
   if (work.n_clicks > 0)
     sg_mark_clicks (work, &tile, x0, y0);
   __syncthreads ();
@@ -556,7 +569,7 @@ sg_cells_kernel (const __grid_constant__ SgWork work)
     const unsigned cell = c + (unsigned) (j * work.columns);
 
     if (row + j < work.rows && (inside >> lane & 1))
-      sg_write_cell<SIZE> (work, tile, cell, rows.kind[j], p[j + 1], t + (unsigned) j * tile_width, at[j]);
+      sg_write_cell (work, tile, cell, rows.kind[j], p[j + 1], t + (unsigned) j * tile_width, at[j]);
   }
   __syncthreads ();
   local_at += tile.locals_at;

@@ -113,42 +113,30 @@ sg_list_lanes (unsigned long long *list, unsigned *length, bool has, unsigned a,
   sg_append (list, length, lists, (unsigned long long) a << 32 | b);
 }
 
-/* Lists the joins of cell c at the edge of a tile: with its neighbour (dx, dy) outside the tile, or, if that is of
- * another kind, with the two cells beside that neighbour. (ex, ey) points along the edge. All lanes of the warp must
+/* Lists the join of cell c at the edge of a tile with its neighbour `other` outside the tile. All lanes of the warp must
  * call. */
 __device__ __forceinline__ void
-sg_list_across (const SgWork &work, unsigned long long *list, unsigned *length, bool inside, unsigned c, int dx, int dy,
-    int ex, int ey)
+sg_list_across (const SgWork &work, unsigned long long *list, unsigned *length, bool inside, unsigned c, unsigned other)
 {
-  const int columns = work.columns, x = (int) (c % (unsigned) columns), y = (int) (c / (unsigned) columns);
-  const unsigned along = (unsigned) (ey * columns + ex), other = (unsigned) ((y + dy) * columns + x + dx);
-  const bool before = ex ? x > 0 : y > 0, behind = ex ? x + 1 < columns : y + 1 < work.rows;
-  /* all loads are issued at once */
-  const unsigned at[4] = { inside ? c : 0, inside ? other : 0, inside && before ? other - along : 0,
-    inside && behind ? other + along : 0 };
-  unsigned kind[4], local[4];
+  const unsigned at = inside ? c : 0, beside = inside ? other : 0;
+  const unsigned kind = work.kind[at], near = work.kind[beside], a = work.local[at], b = work.local[beside];
 
-#pragma unroll
-  for (int k = 0; k < 4; k++) {
-    kind[k] = work.kind[at[k]];
-    local[k] = work.local[at[k]];
-  }
-  const bool same = inside && kind[0] && kind[1] == kind[0], differs = inside && kind[0] && !same;
-  const bool one = differs && before && kind[2] == kind[0], two = differs && behind && kind[3] == kind[0];
-
-  sg_list_lanes (list, length, same || one, local[0], same ? local[1] : local[2]);
-  sg_list_lanes (list, length, two, local[0], local[3]);
+  sg_list_lanes (list, length, inside && kind && near == kind, a, b);
 }
 
-/* Lists the pairs of components in tiles that touch, by their numbers, in work.edge. */
+/* Lists the pairs of components in tiles that touch, by their numbers, in work.edge. Only kept cells touch across tiles:
+ * a tile has whole blocks of seeds. */
+static_assert (sg_tile % CF_SEGMENT_BLOCK == 0 && sg_tile_rows % CF_SEGMENT_BLOCK == 0, "whole blocks");
+
 __device__ void
 sg_list_joins (const SgWork &work, const SgGrid &grid, SgBlock *block, unsigned char *memory, size_t size)
 {
   const unsigned columns = (unsigned) work.columns, rows = (unsigned) work.rows;
-  const unsigned across = (rows - 1) / sg_tile_rows * columns, down = (columns - 1) / sg_tile * rows;
-  /* Two a cell. They are collected in the block first, because requests of many warps for one address wait. */
+  const unsigned across = work.recurrent ? (rows - 1) / sg_tile_rows * columns : 0;
+  const unsigned down = work.recurrent ? (columns - 1) / sg_tile * rows : 0;
+  /* One a cell. They are collected in the block first, because requests of many warps for one address wait. */
   const bool fits = sizeof (SgSums)
-      + 2ull * ((across + down) / gridDim.x + 4 * sg_threads) * sizeof (unsigned long long) <= size;
+      + ((across + down) / gridDim.x + 4 * sg_threads) * sizeof (unsigned long long) <= size;
   unsigned long long *list = fits ? (unsigned long long *) (memory + sizeof (SgSums)) : work.edge;
   unsigned *length = fits ? &block->used : &work.control->joins;
 
@@ -157,15 +145,14 @@ sg_list_joins (const SgWork &work, const SgGrid &grid, SgBlock *block, unsigned 
   __syncthreads ();
   /* one warp of each block after another, so that all blocks have some */
   for (unsigned base = sg_spread () - threadIdx.x % 32; base < across; base += grid.step ()) {
-    const unsigned i = base + (threadIdx.x & 31);
+    const unsigned i = base + (threadIdx.x & 31), c = (i / columns + 1) * sg_tile_rows * columns + i % columns;
 
-    sg_list_across (work, list, length, i < across, (i / columns + 1) * sg_tile_rows * columns + i % columns, 0, -1, 1,
-        0);
+    sg_list_across (work, list, length, i < across, c, c - columns);
   }
   for (unsigned base = sg_spread () - threadIdx.x % 32; base < down; base += grid.step ()) {
-    const unsigned i = base + (threadIdx.x & 31);
+    const unsigned i = base + (threadIdx.x & 31), c = i % rows * columns + (i / rows + 1) * sg_tile;
 
-    sg_list_across (work, list, length, i < down, i % rows * columns + (i / rows + 1) * sg_tile, -1, 0, 0, 1);
+    sg_list_across (work, list, length, i < down, c, c - 1);
   }
   __syncthreads ();
   if (threadIdx.x == 0 && block->used)

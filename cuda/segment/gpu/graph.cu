@@ -88,7 +88,7 @@ sg_number_merged (const SgWork &work, const SgGrid &grid, const uint4 *merged, u
         merged[i].w);
 }
 
-/* Stores the index of each cell. `index`: the index of each value in `rank`; NULL: those values are indices. */
+/* Stores the index of each cell before the borders move. `index`: the index of each value in `rank`; NULL: those values are indices. */
 __device__ void
 sg_label_cells (const SgWork &work, const SgGrid &grid, const unsigned *index)
 {
@@ -109,7 +109,7 @@ sg_label_cells (const SgWork &work, const SgGrid &grid, const unsigned *index)
       root[k] = index[root[k]];
 #pragma unroll
     for (unsigned k = 0; k < per_thread; k++)
-      work.after.label[cell[k]] = (uint16_t) root[k];
+      work.unmoved[cell[k]] = (uint16_t) root[k];
   }
 }
 

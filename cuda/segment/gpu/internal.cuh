@@ -5,6 +5,7 @@
  * one frame. It is the argument of every kernel. The launches of a frame are, in this order:
  *   cells.cu   colours of cells, seeds, components inside tiles
  *   graph.cu   one cooperative launch: components of the frame, growth, weak borders, merging, numbers
+ *   moves.cu   the borders move
  *   pixels.cu  labels of pixels and their sums; then the colour table and the output image (paint.cuh)
  * The steps are those of segment/segment.h. */
 #ifndef CF_SEGMENT_GPU_INTERNAL_CUH
@@ -18,7 +19,7 @@ namespace cf {
 
 constexpr int sg_tile = 32;      /* side in cells of the tiles in which borders are counted */
 constexpr int sg_tile_rows = 32; /* rows of the tiles in which components are found */
-constexpr unsigned sg_kept = 128; /* the least kind of kept cells; those of seeds are less */
+constexpr unsigned sg_kept = 512; /* the least kind of kept cells; those of seeds are less */
 constexpr unsigned sg_none = 0xffffffffu;
 constexpr unsigned long long sg_none_64 = ~0ull;
 
@@ -90,7 +91,7 @@ struct SgWork {
    * array, the first use ends before the second begins. */
   SgState before, after;
   SgControl *control;
-  unsigned *parent, *kind; /* kind: 0 free, class of a seed, or sg_kept + index in the last frame */
+  unsigned *parent, *kind; /* kind: 0 free, that of a seed (sg_seed_kind), or sg_kept + index in the last frame */
   unsigned *local;    /* number of the cell's component in its tile, an index into local_list; sg_none: no component */
   unsigned *smallest; /* of components, where their numbers are too many for the shared memory: the smallest cell */
   unsigned *rough; /* of the similarity; later `smallest` */
@@ -110,6 +111,8 @@ struct SgWork {
    * cell_list while root_list[1] may be written already. */
   unsigned *cell_list, *region_list;
   unsigned long long *edge; /* two roots; 2 entries per cell */
+  unsigned *raw;            /* was before `edge`: the own colours of cells, where sg_colors_kernel makes them */
+  uint16_t *unmoved;        /* is behind `edge`: indices before the borders move */
   unsigned long long *pair; /* of growth, 4 entries per cell: where kind, local, smallest, mean and edge are */
   unsigned *seen;       /* hash table of `seen_slots` entries, a power of two */
   unsigned seen_slots;
@@ -136,11 +139,13 @@ inline constexpr const char *sg_loading = "loading the segmentation's kernels";
 
 CfCode sg_launch_cells (const SgWork &work, cudaStream_t stream, CfStatus *status);
 CfCode sg_launch_graph (const SgWork &work, int blocks, unsigned size, cudaStream_t stream, CfStatus *status);
+CfCode sg_launch_moves (const SgWork &work, cudaStream_t stream, CfStatus *status);
 CfCode sg_launch_pixels (const SgWork &work, cudaStream_t stream, CfStatus *status);
 /* Load the kernels of one file. A plan calls them once. sg_init_graph sets `*size` to the bytes of dynamic shared
  * memory of a block of the graph kernel. */
 CfCode sg_init_cells (CfStatus *status);
 CfCode sg_init_graph (unsigned *size, CfStatus *status);
+CfCode sg_init_moves (CfStatus *status);
 CfCode sg_init_pixels (CfStatus *status);
 
 #ifdef __CUDACC__
@@ -166,11 +171,15 @@ sg_near (unsigned p, unsigned q, unsigned n)
   return 131072ull * sg_distance (p, q) < (unsigned long long) n * (sg_square (p) + sg_square (q));
 }
 
-/* Returns the class of a seed of step 4; 1 to 100. */
+/* Returns the kind of a seed of this colour: its class (step 4), 1 to 125, and 128 and 256 in every other column and
+ * row of blocks, so that the kinds of seeds in neighbouring blocks differ. */
 __device__ __forceinline__ unsigned
-sg_class (unsigned p)
+sg_seed_kind (unsigned p, int column, int row)
 {
-  return 1 + (p >> 6 & 3) + 4 * (((p >> 8 & 255) + 32) >> 6) + 20 * (((p >> 16 & 255) + 32) >> 6);
+  const unsigned y = p & 255, light = y < 64 ? y >> 5 : (y >> 6) + 1;
+
+  return 1 + light + 5 * (((p >> 8 & 255) + 32) >> 6) + 25 * (((p >> 16 & 255) + 32) >> 6)
+      + (column & CF_SEGMENT_BLOCK ? 128 : 0) + (row & CF_SEGMENT_BLOCK ? 256 : 0);
 }
 
 /* Returns the cost of joining two regions of step 5; `cells` is the size of the smaller one. It has 19 bits, as a frame

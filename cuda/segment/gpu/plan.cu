@@ -109,6 +109,8 @@ sg_assign_memory (SgPlanState *s, SgPieces *p, size_t n)
   p->take (&w.root_list[0], 2 * n);
   p->take (&w.seen, w.seen_slots);
   w.edge = w.pair + 2 * n;
+  w.raw = reinterpret_cast<unsigned *> (w.edge);
+  w.unmoved = reinterpret_cast<uint16_t *> (w.edge);
   w.kind = reinterpret_cast<unsigned *> (w.pair);
   w.local = w.kind + n;
   w.smallest = w.local + n;
@@ -283,6 +285,8 @@ sg_init (CfPlan *plan, CfStatus *status)
   code = sg_init_cells (status);
   if (code == CF_OK)
     code = sg_init_graph (&s->shared, status);
+  if (code == CF_OK)
+    code = sg_init_moves (status);
   if (code == CF_OK)
     code = sg_init_pixels (status);
   if (code != CF_OK)
@@ -467,6 +471,8 @@ sg_launch (const CfPlan *plan, const SgWork &work, cudaStream_t stream, CfStatus
 
   if (code == CF_OK)
     code = sg_launch_graph (work, blocks, s->shared, stream, status);
+  if (code == CF_OK)
+    code = sg_launch_moves (work, stream, status);
   if (code == CF_OK)
     code = sg_launch_pixels (work, stream, status);
   if (code == CF_OK && work.label_meta)

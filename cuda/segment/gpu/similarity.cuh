@@ -39,7 +39,7 @@ sg_roughness_kernel (const __grid_constant__ SgWork work)
     for (int dy = -1; dy <= 1; dy++)
       for (int dx = -1; dx <= 1; dx++) {
         const int x = min (max (column + dx, 0), work.columns - 1), y = min (max (row + dy, 0), work.rows - 1);
-        const unsigned p = work.after.p[y * work.columns + x];
+        const unsigned p = work.raw[y * work.columns + x];
 
         for (int k = 0; k < 3; k++) {
           const unsigned v = p >> 8 * k & 255;
