@@ -128,7 +128,7 @@ typedef struct {
   bool *is_touched, any;        /* any: at least one region has picked */
   CfSgBorder *border, *sorted;
   CfSgEdge *edge;
-  CfSgRange *strip_edges; /* of each strip: the range of its edges, of its borders, or of its list of foreign cells */
+  CfSgRange *strip_edges; /* of each strip: the range of its edges, of its borders, or of its list of cells */
   uint32_t n_borders;
   uint8_t *moved; /* flags the cells to which the last move of the borders gave another region */
   int move;       /* number of the current move */

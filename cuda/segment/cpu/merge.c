@@ -690,7 +690,7 @@ region_after_move (const CfSgCpu *m, size_t i)
 }
 
 /* Lists the cells of a strip that move: the cell in live[], its new region in touched[]. In the first move these can
- * only be cells at borders, later only neighbours of cells that have just moved. */
+ * only be cells at borders, later only neighbours of cells that moved last. */
 static void
 find_moves_strip (CfSgCpu *m, int strip, uint8_t *scratch)
 {
@@ -702,7 +702,7 @@ find_moves_strip (CfSgCpu *m, int strip, uint8_t *scratch)
     const size_t first = cf_sg_row_start (m, row);
 
     if (m->move == 0)
-      m->simd->edges (m->label[m->now] + first, (ptrdiff_t) m->pitch, n, scratch);
+      m->simd->border (m->label[m->now] + first, (ptrdiff_t) m->pitch, n, scratch);
     else
       m->simd->beside (m->moved + first, (ptrdiff_t) m->pitch, n, scratch);
     for (int x = cf_sg_next (scratch, 0, n); x < n; x = cf_sg_next (scratch, x + 1, n)) {

@@ -120,7 +120,7 @@ color (uint32_t *const sum[3], int n, uint32_t area, int bits, bool rgb, uint32_
       to[i] = y[i] | b[i] << 8 | r[i] << 16;
 }
 
-/* A sum of 16 colours fits beside the others: Y and Cr are summed in the halves of a word, Cb in a word of its own. */
+/* A sum needs 12 bits: those of Y and Cr share a word, with 16 bits each; those of Cb are in a word of their own. */
 static void
 mean (const uint32_t *const row[3], int n, uint32_t *const sums[2], uint32_t *restrict to)
 {
@@ -293,17 +293,17 @@ mixed (const uint32_t *at, const uint32_t *v, int n, uint8_t *restrict to)
 }
 
 static void
-edges (const uint32_t *at, ptrdiff_t pitch, int n, uint8_t *restrict to)
+border (const uint32_t *at, ptrdiff_t pitch, int n, uint8_t *restrict to)
 {
   for (int x = 0; x < n; x++)
     to[x] = (at[x] != at[x - pitch]) | (at[x] != at[x - 1]) | (at[x] != at[x + 1]) | (at[x] != at[x + pitch]);
 }
 
 static void
-beside (const uint8_t *moved, ptrdiff_t pitch, int n, uint8_t *restrict to)
+beside (const uint8_t *flag, ptrdiff_t pitch, int n, uint8_t *restrict to)
 {
   for (int x = 0; x < n; x++)
-    to[x] = moved[x - pitch] | moved[x - 1] | moved[x + 1] | moved[x + pitch];
+    to[x] = flag[x - pitch] | flag[x - 1] | flag[x + 1] | flag[x + pitch];
 }
 
 /* ---- sums of samples ----------------------------------------------------- */
@@ -443,7 +443,7 @@ const CfSgSimd GLUE (cf_sg_simd_, CF_ISA) = {
   .pick = pick,
   .grow = grow,
   .mixed = mixed,
-  .edges = edges,
+  .border = border,
   .beside = beside,
   .sum_runs = { sum_runs_1, sum_runs_2 },
 };
