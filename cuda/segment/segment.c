@@ -24,7 +24,7 @@ static const CfParam params[] = {
   { "output", CF_TYPE_ENUM, FIELD (output), 0, 0, CF_SEGMENT_MEAN, outputs, "", "What to paint" },
   { "seed-threshold", CF_TYPE_DOUBLE, FIELD (seed_threshold), 0, 1, 1, NULL, "",
       "Place seeds where the colours of all neighbours differ by less than this fraction of their length; "
-      "0: 0.05 at 480 lines of cells, more where there are fewer, less where there are more" },
+      "1: nearly everywhere; 0: 0.05 at 480 lines of cells, more where there are fewer, less where there are more" },
   { "seed-similarity", CF_TYPE_BOOL, FIELD (seed_similarity), 0, 0, 0, NULL, "",
       "Place seeds only where the frame is also smoother than Otsu's threshold" },
   { "seeds", CF_TYPE_STRING, FIELD (seeds), 0, 0, 0, NULL, "", "Pixels that are always seeds: \"x,y;x,y\"" },

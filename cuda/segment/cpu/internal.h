@@ -105,7 +105,9 @@ typedef struct {
   uint32_t *color[2], *label[2];
   int now;
   uint32_t *mean, *root; /* of the cell's region; root[i] later is the number of the region whose root is cell i */
-  uint32_t *picked;      /* padded index of the root of the cell's region; later scratch by region */
+  /* Padded index of the root of the cell's region; before growth the cell's own colour q, with the nearest cell's in
+   * the padding to the left and right; later scratch by region. */
+  uint32_t *picked;
   CfSgRun *run;
   uint32_t *run_parent;  /* union-find of runs: an earlier run of the same component; later the component */
   CfSgRange *row_runs;   /* the runs of each row */
@@ -126,8 +128,10 @@ typedef struct {
   bool *is_touched, any;        /* any: at least one region has picked */
   CfSgBorder *border, *sorted;
   CfSgEdge *edge;
-  CfSgRange *strip_edges; /* of each strip: the range of its edges, of its borders, or of its list of foreign cells */
+  CfSgRange *strip_edges; /* of each strip: the range of its edges, of its borders, or of its list of cells */
   uint32_t n_borders;
+  uint8_t *moved; /* flags the cells to which the last move of the borders gave another region */
+  int move;       /* number of the current move */
 
   /* the result, and the state for the next frame: one entry a region */
   uint32_t n_found, n_before; /* regions of the current and of the previous frame */

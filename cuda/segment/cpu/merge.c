@@ -664,6 +664,80 @@ assign_ids (CfSgCpu *m)
   m->n_found = m->n_regions;
 }
 
+/* ---- 10: moving borders --------------------------------------------------- */
+
+/* Returns the region that a cell takes in this move. */
+static uint32_t
+region_after_move (const CfSgCpu *m, size_t i)
+{
+  const uint32_t *label = m->label[m->now] + i, *mean = m->found_mean[m->now], p = m->color[m->now][i];
+  const ptrdiff_t step[4] = { -(ptrdiff_t) m->pitch, -1, 1, (ptrdiff_t) m->pitch };
+  uint32_t nearest = *label, least = cf_sg_distance (p, mean[nearest]);
+
+  if (m->use_state && m->found_id[m->now][nearest] == m->found_id[1 - m->now][m->label[1 - m->now][i]])
+    return nearest;
+  for (int k = 0; k < 4; k++) {
+    const uint32_t other = label[step[k]];
+    uint32_t d;
+
+    if (other == nearest || other == CF_SG_OUTSIDE)
+      continue;
+    d = cf_sg_distance (p, mean[other]);
+    nearest = d < least ? other : nearest;
+    least = d < least ? d : least;
+  }
+  return nearest;
+}
+
+/* Lists the cells of a strip that move: the cell in live[], its new region in touched[]. In the first move these can
+ * only be cells at borders, later only neighbours of cells that moved last. */
+static void
+find_moves_strip (CfSgCpu *m, int strip, uint8_t *scratch)
+{
+  const int n = m->setup.columns;
+  const uint32_t base = (uint32_t) cf_sg_row_start (m, strip * CF_SG_STRIP_ROWS);
+  uint32_t k = base;
+
+  for (int row = strip * CF_SG_STRIP_ROWS; row < cf_sg_strip_end (m, strip); row++) {
+    const size_t first = cf_sg_row_start (m, row);
+
+    if (m->move == 0)
+      m->simd->border (m->label[m->now] + first, (ptrdiff_t) m->pitch, n, scratch);
+    else
+      m->simd->beside (m->moved + first, (ptrdiff_t) m->pitch, n, scratch);
+    for (int x = cf_sg_next (scratch, 0, n); x < n; x = cf_sg_next (scratch, x + 1, n)) {
+      const size_t i = first + (size_t) x;
+
+      m->live[k] = (uint32_t) i;
+      m->touched[k] = region_after_move (m, i);
+      k += m->touched[k] != m->label[m->now][i];
+    }
+  }
+  m->strip_edges[strip] = (CfSgRange) { base, k };
+}
+
+static void
+move_strip (CfSgCpu *m, int strip, uint8_t *scratch)
+{
+  const int first = strip * CF_SG_STRIP_ROWS;
+
+  (void) scratch;
+  memset (m->moved + cf_sg_row_start (m, first), 0, m->pitch * (size_t) (cf_sg_strip_end (m, strip) - first));
+  for (uint32_t k = m->strip_edges[strip].first; k < m->strip_edges[strip].end; k++) {
+    m->label[m->now][m->live[k]] = m->touched[k];
+    m->moved[m->live[k]] = true;
+  }
+}
+
+static void
+move_borders (CfSgCpu *m)
+{
+  for (m->move = 0; m->move < CF_SEGMENT_MOVES; m->move++) {
+    cf_sg_run (m, m->n_strips, find_moves_strip);
+    cf_sg_run (m, m->n_strips, move_strip);
+  }
+}
+
 void
 cf_sg_merge (CfSgCpu *m)
 {
@@ -676,4 +750,5 @@ cf_sg_merge (CfSgCpu *m)
   merge_regions (m);
   renumber_regions (m);
   assign_ids (m);
+  move_borders (m);
 }

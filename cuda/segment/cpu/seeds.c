@@ -32,7 +32,7 @@ add_rows (const CfSgCpu *m, int plane, int from, int end, uint32_t *sum)
   }
 }
 
-/* Computes the colours of a row of cells; the last cell may be cut off and is divided by itself. */
+/* Computes the own colours of a row of cells; the last cell may be cut off and is divided by itself. */
 static void
 color_row (const CfSgCpu *m, int row, uint8_t *scratch)
 {
@@ -40,7 +40,7 @@ color_row (const CfSgCpu *m, int row, uint8_t *scratch)
   const int from = row * s->size, end = from + s->size < m->video.height ? from + s->size : m->video.height;
   const int whole = m->video.width / s->size, bits = m->info->bits;
   uint32_t *columns = (uint32_t *) scratch, *cell[3] = { NULL }, *last[3] = { NULL };
-  uint32_t *to = m->color[m->now] + cf_sg_row_start (m, row);
+  uint32_t *to = m->picked + cf_sg_row_start (m, row);
 
   for (int p = 0; p < m->info->n_planes; p++) {
     add_rows (m, p, from, end, columns);
@@ -59,6 +59,8 @@ color_row (const CfSgCpu *m, int row, uint8_t *scratch)
   if (whole < s->columns)
     m->simd->color (last, 1, (uint32_t) ((m->video.width - whole * s->size) * (end - from)), bits, m->info->rgb,
         to + whole);
+  to[-1] = to[0];
+  to[s->columns] = to[s->columns - 1];
 }
 
 static void
@@ -68,28 +70,43 @@ color_strip (CfSgCpu *m, int strip, uint8_t *scratch)
     color_row (m, row, scratch);
 }
 
+/* Finds the own colours of the row above, the row itself and the row below; a row outside the frame is replaced by the
+ * nearest one inside. */
+static void
+own_rows (const CfSgCpu *m, int row, const uint32_t *at[3])
+{
+  const int last = m->setup.rows - 1;
+
+  at[0] = m->picked + cf_sg_row_start (m, row > 0 ? row - 1 : 0);
+  at[1] = m->picked + cf_sg_row_start (m, row);
+  at[2] = m->picked + cf_sg_row_start (m, row < last ? row + 1 : last);
+}
+
+static void
+mean_strip (CfSgCpu *m, int strip, uint8_t *scratch)
+{
+  uint32_t *sums = (uint32_t *) scratch + 1;
+
+  for (int row = strip * CF_SG_STRIP_ROWS; row < cf_sg_strip_end (m, strip); row++) {
+    const uint32_t *at[3];
+
+    own_rows (m, row, at);
+    m->simd->mean (at, m->setup.columns, (uint32_t *const[2]) { sums, sums + m->pitch },
+        m->color[m->now] + cf_sg_row_start (m, row));
+  }
+}
+
 /* ---- 3: the similarity --------------------------------------------------- */
 
 static void
 roughness_strip (CfSgCpu *m, int strip, uint8_t *scratch)
 {
-  const int columns = m->setup.columns, rows = m->setup.rows;
-  const size_t bytes = sizeof (uint32_t) * (size_t) columns;
-  uint32_t *line = (uint32_t *) scratch;
-
+  (void) scratch;
   for (int row = strip * CF_SG_STRIP_ROWS; row < cf_sg_strip_end (m, strip); row++) {
     const uint32_t *at[3];
 
-    for (int j = -1; j <= 1; j++) { /* a cell outside the frame is replaced by the nearest one inside */
-      const int y = row + j < 0 ? 0 : row + j >= rows ? rows - 1 : row + j;
-      uint32_t *to = line + (j + 1) * (columns + 2) + 1;
-
-      memcpy (to, m->color[m->now] + cf_sg_row_start (m, y), bytes);
-      to[-1] = to[0];
-      to[columns] = to[columns - 1];
-      at[j + 1] = to;
-    }
-    m->simd->roughness (at, columns, m->roughness + cf_sg_row_start (m, row));
+    own_rows (m, row, at);
+    m->simd->roughness (at, m->setup.columns, m->roughness + cf_sg_row_start (m, row));
   }
 }
 
@@ -229,20 +246,16 @@ find_kinds (const CfSgCpu *m, int row, Kinds *k)
   if (m->setup.similarity)
     for (int x = 0; x < n; x++)
       k->seed[x] &= similarity_at (m, first + (size_t) x) > m->threshold;
-  for (int x = 0; x < n; x++)
-    k->seed[x] = (uint8_t) (k->seed[x] * cf_sg_class (color[x]));
+  m->simd->kinds (color, k->seed, row, n, k->kind);
   if (m->use_state) {
     for (int x = 0; x < n; x++)
       k->mean[x] = m->found_mean[1 - now][label[x]];
-    m->simd->keep (color, m->color[1 - now] + first, k->mean, label, k->seed, n, m->setup.keep, k->kind);
-  } else {
-    for (int x = 0; x < n; x++)
-      k->kind[x] = k->seed[x];
+    m->simd->keep (color, m->color[1 - now] + first, k->mean, label, n, m->setup.keep, k->kind);
   }
   for (int i = first_seed (m, first); i < m->setup.n_seeds && (size_t) m->setup.seeds[i] < first + (size_t) n; i++) {
     const int x = (int) ((size_t) m->setup.seeds[i] - first);
 
-    k->kind[x] = cf_sg_class (color[x]);
+    k->kind[x] = cf_sg_kind (color[x], x, row);
   }
 }
 
@@ -259,7 +272,7 @@ run_root (uint32_t *parent, uint32_t r)
   return r;
 }
 
-/* Joins the runs of two neighbouring rows that are of one kind and touch, also at a corner. */
+/* Joins the runs of two neighbouring rows that are of one kind and touch. */
 static void
 join_runs (CfSgCpu *m, CfSgRange up, CfSgRange at)
 {
@@ -267,9 +280,9 @@ join_runs (CfSgCpu *m, CfSgRange up, CfSgRange at)
   uint32_t i = up.first;
 
   for (uint32_t r = at.first; r < at.end; r++) {
-    while (i < up.end && run[i].to < run[r].from)
+    while (i < up.end && run[i].to <= run[r].from)
       i++;
-    for (uint32_t j = i; j < up.end && run[j].from <= run[r].to; j++)
+    for (uint32_t j = i; j < up.end && run[j].from < run[r].to; j++)
       if (run[j].kind == run[r].kind) {
         const uint32_t a = run_root (m->run_parent, j), b = run_root (m->run_parent, r);
 
@@ -484,6 +497,7 @@ void
 cf_sg_find_components (CfSgCpu *m)
 {
   cf_sg_run (m, m->n_strips, color_strip);
+  cf_sg_run (m, m->n_strips, mean_strip);
   if (m->setup.similarity)
     find_threshold (m);
   cf_sg_run (m, m->n_strips, runs_strip);

@@ -120,6 +120,24 @@ color (uint32_t *const sum[3], int n, uint32_t area, int bits, bool rgb, uint32_
       to[i] = y[i] | b[i] << 8 | r[i] << 16;
 }
 
+/* A sum needs 12 bits: those of Y and Cr share a word, with 16 bits each; those of Cb are in a word of their own. */
+static void
+mean (const uint32_t *const row[3], int n, uint32_t *const sums[2], uint32_t *restrict to)
+{
+  const uint32_t *restrict a = row[0], *restrict b = row[1], *restrict c = row[2];
+  uint32_t *restrict yr = sums[0], *restrict cb = sums[1];
+
+  for (int x = -1; x <= n; x++) {
+    yr[x] = (a[x] & 0xff00ff) + 2 * (b[x] & 0xff00ff) + (c[x] & 0xff00ff);
+    cb[x] = (a[x] & 0xff00) + 2 * (b[x] & 0xff00) + (c[x] & 0xff00);
+  }
+  for (int x = 0; x < n; x++) {
+    const uint32_t s = yr[x - 1] + 2 * yr[x] + yr[x + 1] + 0x80008, t = cb[x - 1] + 2 * cb[x] + cb[x + 1] + 0x800;
+
+    to[x] = (s >> 4 & 0xff00ff) | (t >> 4 & 0xff00);
+  }
+}
+
 /* ---- seeds and kept cells ------------------------------------------------ */
 
 static void
@@ -188,9 +206,15 @@ roughness (const uint32_t *const row[3], int n, uint16_t *restrict to)
 }
 
 static void
+kinds (const uint32_t *restrict p, const uint8_t *restrict seed, int row, int n, uint32_t *restrict kind)
+{
+  for (int x = 0; x < n; x++)
+    kind[x] = cf_sg_kind (p[x], x, row) & -(uint32_t) seed[x];
+}
+
+static void
 keep (const uint32_t *restrict p, const uint32_t *restrict before, const uint32_t *restrict mean,
-    const uint32_t *restrict label, const uint8_t *restrict seed, int n, const uint32_t threshold[3],
-    uint32_t *restrict kind)
+    const uint32_t *restrict label, int n, const uint32_t threshold[3], uint32_t *restrict kind)
 {
   const uint32_t t = threshold[0], t_change = threshold[1], t_far = threshold[2];
 
@@ -199,7 +223,7 @@ keep (const uint32_t *restrict p, const uint32_t *restrict before, const uint32_
     const bool same = cf_sg_near (cf_sg_distance (p[x], before[x]), s + cf_sg_length (before[x]), t_change);
     const bool close = cf_sg_near (d, l, t), not_far = cf_sg_near (d, l, t_far), kept = close | (same & not_far);
 
-    kind[x] = kept ? label[x] + CF_SG_KEPT : seed[x];
+    kind[x] = kept ? label[x] + CF_SG_KEPT : kind[x];
   }
 }
 
@@ -266,6 +290,20 @@ mixed (const uint32_t *at, const uint32_t *v, int n, uint8_t *restrict to)
     any |= to[x];
   }
   return any;
+}
+
+static void
+border (const uint32_t *at, ptrdiff_t pitch, int n, uint8_t *restrict to)
+{
+  for (int x = 0; x < n; x++)
+    to[x] = (at[x] != at[x - pitch]) | (at[x] != at[x - 1]) | (at[x] != at[x + 1]) | (at[x] != at[x + pitch]);
+}
+
+static void
+beside (const uint8_t *flag, ptrdiff_t pitch, int n, uint8_t *restrict to)
+{
+  for (int x = 0; x < n; x++)
+    to[x] = flag[x - pitch] | flag[x - 1] | flag[x + 1] | flag[x + pitch];
 }
 
 /* ---- sums of samples ----------------------------------------------------- */
@@ -394,14 +432,18 @@ const CfSgSimd GLUE (cf_sg_simd_, CF_ISA) = {
   .add = { add_1, add_2 },
   .gather = gather,
   .color = color,
+  .mean = mean,
   .lengths = lengths,
   .links = links,
   .smooth = smooth,
   .roughness = roughness,
+  .kinds = kinds,
   .keep = keep,
   .differ = differ,
   .pick = pick,
   .grow = grow,
   .mixed = mixed,
+  .border = border,
+  .beside = beside,
   .sum_runs = { sum_runs_1, sum_runs_2 },
 };

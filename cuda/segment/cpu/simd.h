@@ -14,9 +14,9 @@
 #define CF_SG_SEEDED 0x40000000u  /* flag in a mean or a label: the region has a seed (step 6) */
 #define CF_SG_NUMBER 0x3fffffffu  /* the other bits of a label: the region number */
 
-/* Kinds of cells: 0 free, below CF_SG_KEPT the class of a seed (step 4), from there on the index of a kept cell's old
- * region. */
-#define CF_SG_KEPT 128
+/* Kinds of cells: 0 free, below CF_SG_KEPT the class of a seed and the parity of its block (step 4), from there on the
+ * index of a kept cell's old region. */
+#define CF_SG_KEPT 512
 
 /* Bytes of padding beside a row of flags, which may be read. */
 #define CF_SG_PAD 16
@@ -49,6 +49,9 @@ typedef struct {
   /* Computes the colours of n cells of `area` pixels each from the sums of their components (step 1); sum[1] and
    * sum[2] are NULL for gray. Overwrites the sums. */
   void (*color) (uint32_t *const sum[3], int n, uint32_t area, int bits, bool rgb, uint32_t *color);
+  /* Computes p of step 1 from the own colours of the row above, the row itself and the row below. Uses sums[-1 .. n] of
+   * both arrays. */
+  void (*mean) (const uint32_t *const row[3], int n, uint32_t *const sums[2], uint32_t *color);
   /* Computes the squared lengths of n colours. */
   void (*lengths) (const uint32_t *color, int n, uint32_t *length);
   /* Sets link[i][x] to whether the neighbour of cell x to the right [0], below [1], right below [2], left below [3]
@@ -59,9 +62,11 @@ typedef struct {
   void (*smooth) (uint8_t *const link[4], uint8_t *const up[4], int n, uint8_t *seed);
   /* Computes r of step 3 from the row above, the row itself and the row below. */
   void (*roughness) (const uint32_t *const row[3], int n, uint16_t *roughness);
-  /* Sets kind[x] to seed[x] or, where the cell is kept, to CF_SG_KEPT + label[x]; mean[x] is that of label[x]. */
-  void (*keep) (const uint32_t *color, const uint32_t *before, const uint32_t *mean, const uint32_t *label,
-      const uint8_t *seed, int n, const uint32_t threshold[3], uint32_t *kind);
+  /* Sets kind[x] to that of a seed or, where seed[x] is not set, to 0. */
+  void (*kinds) (const uint32_t *color, const uint8_t *seed, int row, int n, uint32_t *kind);
+  /* Sets kind[x], where the cell is kept, to CF_SG_KEPT + label[x]; mean[x] is that of label[x]. */
+  void (*keep) (const uint32_t *color, const uint32_t *before, const uint32_t *mean, const uint32_t *label, int n,
+      const uint32_t threshold[3], uint32_t *kind);
   /* Sets differs[x] to a[x] != b[x]; returns whether any is set. */
   bool (*differ) (const uint32_t *a, const uint32_t *b, int n, uint8_t *differs);
   /* The picks of the first round of growth: a free cell picks a root, another cell has its own. `first` is the
@@ -73,6 +78,10 @@ typedef struct {
   /* Flags the cells some of whose pixels may take another region's label (step 11); v is the row above or
    * below. Returns whether any is flagged. */
   bool (*mixed) (const uint32_t *label, const uint32_t *v, int n, uint8_t *mixed);
+  /* Flags the cells that touch another region or the frame's edge (4 neighbours). */
+  void (*border) (const uint32_t *label, ptrdiff_t pitch, int n, uint8_t *border);
+  /* Flags the cells that have a flagged neighbour (4 neighbours). */
+  void (*beside) (const uint8_t *flag, ptrdiff_t pitch, int n, uint8_t *beside);
   /* Sums the samples of each of n runs of pixels (first pixel << 16 | label; a run ends where the next begins), for
    * each position in a group separately: sum[4 * run + position]. Samples of 1 [0] or 2 [1] bytes. */
   void (*sum_runs[2]) (const CfSgSamples *samples, const uint32_t *run, uint32_t n, uint32_t *sum);
@@ -117,11 +126,15 @@ cf_sg_rel (uint32_t p, uint32_t q, uint32_t threshold)
   return cf_sg_near (cf_sg_distance (p, q), cf_sg_length (p) + cf_sg_length (q), threshold);
 }
 
-/* Returns the class of a seed of this colour; 1 to 100. */
-static inline uint8_t
-cf_sg_class (uint32_t p)
+/* Returns the kind of a seed: its class, 1 to 125, and the parity of its block in x and y, by which neighbours in
+ * different blocks differ. */
+static inline uint32_t
+cf_sg_kind (uint32_t p, int x, int y)
 {
-  return (uint8_t) (1 + (p >> 6 & 3) + 4 * (((p >> 8 & 255) + 32) >> 6) + 20 * (((p >> 16 & 255) + 32) >> 6));
+  const uint32_t l = p & 255, b = p >> 8 & 255, r = p >> 16 & 255, level = l < 64 ? l >> 5 : (l >> 6) + 1;
+
+  return 1 + level + 5 * ((b + 32) >> 6) + 25 * ((r + 32) >> 6) + 128 * ((uint32_t) x / CF_SEGMENT_BLOCK & 1) +
+      256 * ((uint32_t) y / CF_SEGMENT_BLOCK & 1);
 }
 
 /* Returns the cost of joining two regions of step 5; `cells` is the size of the smaller one. */
