@@ -2,170 +2,132 @@
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * median/cpu/columns_tmpl.h: histograms of columns, and the search of ranks in sums of them, after S. Perreault and P.
- * Hebert, "Median filtering in constant time" (2007); here with cumulative entries, any rank, and digits of values
- * that have more bits than a histogram. simd.c includes it once per width of the counts and defines COLUMN, COUNT, H
- * (name), Sum and its functions. */
+ * Hebert, "Median filtering in constant time" (2007); here with cumulative entries, any rank, and columns that are
+ * brought up to date when an output needs their group. simd.c includes it once per width of the counts and defines
+ * COLUMN, COUNT, H (name), Sum and its functions slide and negative. */
 
 /* The 32 entries of a column as one vector, at any address of an entry. */
 typedef COLUMN H (Entries) __attribute__ ((vector_size (32 * sizeof (COLUMN)), aligned (sizeof (COLUMN)), may_alias));
 
-/* Adds the entries of `more` and subtracts those of `less`. */
-ALWAYS_INLINE void
-H (step) (COLUMN *column, const COLUMN *more, const COLUMN *less)
+/* Takes the samples `add` into the columns of a block, and `sub`, unless it is NULL, out of them. */
+static void
+H (columns) (void *columns, int set, const uint16_t *add, const uint16_t *sub)
 {
-  *(H (Entries) *) column += *(const H (Entries) *) more - *(const H (Entries) *) less;
+  uint8_t a[CF_MEDIAN_BLOCK], b[CF_MEDIAN_BLOCK] = { 0 };
+  H (Entries) *column = columns;
+
+  entries (add, set, a);
+  if (sub)
+    entries (sub, set, b);
+#if defined __AVX2__ || defined __ARM_NEON /* a byte is spread by one instruction */
+  const H (Entries) last = { 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9,
+    8, 7, 6, 5, 4, 3, 2, 1, 0 };
+
+#pragma GCC unroll 4
+  for (int x = 0; x < CF_MEDIAN_BLOCK; x++)
+    column[x] += ((COLUMN) a[x] > last) - ((COLUMN) b[x] > last);
+#else
+  static const COLUMN above[64] __attribute__ ((aligned (64))) = { [32 ... 63] = -1 };
+
+#pragma GCC unroll 4
+  for (int x = 0; x < CF_MEDIAN_BLOCK; x++)
+    column[x] += *(const H (Entries) *) (above + a[x]) - *(const H (Entries) *) (above + b[x]);
+#endif
 }
 
-static void
-H (columns) (const CfMedianColumns *columns, const uint16_t *add, const uint16_t *sub)
+/* The sum of the columns of one set in the window of output `at` (-1: none yet), less the rank and 1: entries that are
+ * not above the rank are negative. */
+typedef struct {
+  H (Sum) sum;
+  int at;
+} H (Window);
+
+/* Moves a sum on to output x, or sums columns x .. x + w - 1 from scratch where this is shorter. */
+static inline void
+H (advance) (H (Window) * window, const CfMedianSweep *s, const COLUMN *columns, int x)
 {
-  static const COLUMN steps[64] __attribute__ ((aligned (64))) = STEP_TABLE;
   static const COLUMN none[32];
-  /* the entries behind group g, and those from bin b on */
-  const COLUMN *behind = steps + 31, *from = steps + 32;
-  COLUMN *coarse = columns->coarse, *fine = columns->fine;
-  size_t n = (size_t) columns->n;
+  int from = window->at;
 
-  for (size_t x = 0; x < n; x++, coarse += 32, fine += 32) {
-    size_t a = add[x], s = sub ? sub[x] : CF_MEDIAN_NO_DIGIT;
+  if (from < 0 || 2 * (x - from) > s->w) {
+    COUNT *v = (COUNT *) (void *) &window->sum;
 
-    if (a != CF_MEDIAN_NO_DIGIT && s != CF_MEDIAN_NO_DIGIT) {
-      H (step) (coarse, behind - (a >> 5), behind - (s >> 5));
-      H (step) (fine + 32 * n * (a >> 5), from - (a & 31), none);
-      H (step) (fine + 32 * n * (s >> 5), none, from - (s & 31));
-    } else if (a != CF_MEDIAN_NO_DIGIT) {
-      H (step) (coarse, behind - (a >> 5), none);
-      H (step) (fine + 32 * n * (a >> 5), from - (a & 31), none);
-    } else if (s != CF_MEDIAN_NO_DIGIT) {
-      H (step) (coarse, none, behind - (s >> 5));
-      H (step) (fine + 32 * n * (s >> 5), none, from - (s & 31));
+    for (int i = 0; i < 32; i++)
+      v[i] = (COUNT) (-1 - s->rank);
+    for (int i = x; i < x + s->w; i++)
+      H (slide) (&window->sum, columns + 32 * i, none);
+  } else
+    for (int i = from; i < x; i++)
+      H (slide) (&window->sum, columns + 32 * (i + s->w), columns + 32 * i);
+  window->at = x;
+}
+
+/* Makes a block ready unless it is. */
+ALWAYS_INLINE void
+H (need) (CfMedianSweep *s, int set, int block)
+{
+  if (s->counted[set * s->n_blocks + block] != s->y)
+    s->ready (s, set, block);
+}
+
+/* Finds the results of a row. From one output to the next the result mostly stays in its group, so the inner loop
+ * slides only this group's sum. A result outside it is looked for in the group of the result above, or else in the next
+ * group, and then in the coarse set. */
+static void
+H (sweep) (CfMedianSweep *s)
+{
+  H (Window) windows[CF_MEDIAN_SETS];
+  uint16_t *result = s->result;
+  const int n = s->n, w = s->w;
+  int set = group_of (result[0]), before = set, left = set, missed = 0;
+
+  for (int i = 0; i < CF_MEDIAN_SETS; i++)
+    windows[i].at = -1;
+  for (int x = 0;;) {
+    const COLUMN *columns = (const COLUMN *) (const void *) (s->sets + s->set_size * (size_t) set);
+    const int first = set > 0, last = set == CF_MEDIAN_COARSE ? 0 : 31;
+    int b, end = x / CF_MEDIAN_BLOCK * CF_MEDIAN_BLOCK, from = x;
+    H (Sum) sum;
+
+    for (; end < x + w; end += CF_MEDIAN_BLOCK)
+      H (need) (s, set, end / CF_MEDIAN_BLOCK);
+    H (advance) (&windows[set], s, columns, x);
+    sum = windows[set].sum;
+    b = H (negative) (&sum);
+    while (b >= first && b <= last) {
+      const int stop = end - w < n - 1 ? end - w : n - 1;
+
+      for (; x < stop && (unsigned) (b - first) <= (unsigned) (last - first); x++) {
+        result[x] = (uint16_t) (CF_MEDIAN_GROUP * set + b);
+        H (slide) (&sum, columns + 32 * (x + w), columns + 32 * x);
+        b = H (negative) (&sum);
+      }
+      if (x < stop)
+        break;
+      if (x == n - 1 && b >= first && b <= last) {
+        result[x] = (uint16_t) (CF_MEDIAN_GROUP * set + b);
+        return;
+      }
+      if (x < n - 1) {
+        H (need) (s, set, end / CF_MEDIAN_BLOCK);
+        end += CF_MEDIAN_BLOCK;
+      }
+    }
+    windows[set].sum = sum;
+    windows[set].at = x;
+    missed = x > from ? 1 : missed + 1;
+    before = left;
+    if (x > from)
+      left = set;
+    if (set == CF_MEDIAN_COARSE)
+      set = b;
+    else {
+      const int side = b < first ? -1 : 1, above = group_of (result[x]);
+
+      set = missed > 1                 ? CF_MEDIAN_COARSE
+          : side * above > side * set  ? above
+          : side * before > side * set ? before
+                                       : set + side;
     }
   }
-}
-
-/* The sums of a sweep: of the coarse columns, and for each group of the fine ones.
- * Each is valid for output `at` (-1: for none yet). */
-typedef struct {
-  const COLUMN *coarse, *fine;
-  size_t group_size;
-  int w;
-  struct {
-    H (Sum) sum;
-    int at;
-  } groups, bins[32];
-  COUNT below; /* samples in the groups before the one last found */
-} H (State);
-
-/* Moves a sum from output `at` on to output x, or sums columns x .. x + w - 1 from scratch where this is shorter. */
-static inline void
-H (advance) (H (Sum) * sum, const COLUMN *columns, int w, int at, int x)
-{
-  if (at < 0 || 2 * (x - at) > w) {
-    memset (sum, 0, sizeof *sum);
-    for (int i = x; i < x + w; i++)
-      H (add) (sum, columns + 32 * i);
-    return;
-  }
-  for (int i = at; i < x; i++) {
-    H (add) (sum, columns + 32 * (i + w));
-    H (sub) (sum, columns + 32 * i);
-  }
-}
-
-/* Returns the group that holds the rank at output x, and advances its sum to x. */
-static __attribute__ ((noinline)) int
-H (find) (H (State) * s, int x, uint32_t rank)
-{
-  COUNT entries[32];
-  int g;
-
-  H (advance) (&s->groups.sum, s->coarse, s->w, s->groups.at, x);
-  s->groups.at = x;
-  H (get) (entries, &s->groups.sum);
-  g = H (not_above) (&s->groups.sum, rank) - 1;
-  s->below = entries[g];
-  H (advance) (&s->bins[g].sum, s->fine + s->group_size * (size_t) g, s->w, s->bins[g].at, x);
-  s->bins[g].at = x;
-  return g;
-}
-
-static void
-H (start) (H (State) * state, const CfMedianSweep *s)
-{
-  state->coarse = s->columns->coarse;
-  state->fine = s->columns->fine;
-  state->group_size = (size_t) s->columns->n * 32;
-  state->w = s->w;
-  state->groups.at = -1;
-  for (int i = 0; i < 32; i++)
-    state->bins[i].at = -1;
-}
-
-/* Finds the only digit of all outputs, all of one rank. From one output to the next the result mostly stays in its
- * group, so the inner loop updates only this group's sum and the number of samples below it. */
-static void
-H (sweep_all) (const CfMedianSweep *s)
-{
-  H (State) state;
-  uint16_t *digit = s->digit;
-  uint32_t rank = s->first_rank;
-  size_t n = (size_t) s->n, wide = (size_t) s->w * 32;
-  const COLUMN *coarse, *fine;
-  H (Sum) bins;
-  COUNT below;
-  int group, b;
-
-  H (start) (&state, s);
-  for (size_t x = 0; x < n;) {
-    group = H (find) (&state, (int) x, rank);
-    bins = state.bins[group].sum;
-    below = state.below;
-    b = H (not_above) (&bins, rank - below);
-    coarse = state.coarse + group;
-    fine = state.fine + state.group_size * (size_t) group + 32 * x;
-    do {
-      digit[x] = (uint16_t) (32 * group + b);
-      if (++x == n)
-        return;
-      H (add) (&bins, fine + wide);
-      H (sub) (&bins, fine);
-      below = (COUNT) (below + coarse[32 * (x - 1) + wide] - coarse[32 * (x - 1)]);
-      fine += 32;
-      b = H (not_above) (&bins, rank - below);
-    } while (__builtin_expect (b < 32 && rank >= below, 1));
-    state.bins[group].sum = bins;
-    state.bins[group].at = (int) x;
-  }
-}
-
-/* Finds the next digit of the outputs with the prefix, each of its own rank. */
-static void
-H (sweep_some) (const CfMedianSweep *s)
-{
-  H (State) state;
-
-  H (start) (&state, s);
-  for (int x = 0; x < s->n; x++) {
-    COUNT entries[32];
-    uint32_t rank = s->rank[x];
-    int group, b;
-
-    if (s->found[x] != s->prefix)
-      continue;
-    group = H (find) (&state, x, rank);
-    rank -= state.below;
-    b = H (not_above) (&state.bins[group].sum, rank);
-    H (get) (entries, &state.bins[group].sum);
-    s->next[x] = s->prefix << s->digit_bits | (uint32_t) (32 * group + b);
-    s->rank[x] = b ? rank - entries[b - 1] : rank;
-  }
-}
-
-static void
-H (sweep) (const CfMedianSweep *s)
-{
-  if (s->found)
-    H (sweep_some) (s);
-  else
-    H (sweep_all) (s);
 }

@@ -9,9 +9,15 @@
 #include "simd.h"
 #include "median/networks.h"
 
-#define CF_MEDIAN_MAX_LEVELS 3
+#define CF_MEDIAN_COLUMNS 512 /* outputs of a row of a task of the histogram */
 
-typedef enum { CF_MEDIAN_DIRECT, CF_MEDIAN_NETWORK, CF_MEDIAN_HISTOGRAM, CF_MEDIAN_N_VARIANTS } CfMedianVariant;
+typedef enum {
+  CF_MEDIAN_DIRECT,
+  CF_MEDIAN_NETWORK,
+  CF_MEDIAN_HISTOGRAM,
+  CF_MEDIAN_SORTED,
+  CF_MEDIAN_N_VARIANTS
+} CfMedianVariant;
 
 /* A network as the inner loop runs it. Each thread has an arena with the samples of a block of neighbouring tiles, the
  * slots, and the outputs. Samples lie in PARTS: part p of a row holds every tile_w-th sample from p on, so that the
@@ -32,16 +38,6 @@ typedef struct {
   int row_length;            /* samples of a row of a task, with the halo */
 } CfMedianProgram;
 
-/* The digits by which the histogram variant finds its results. */
-typedef struct {
-  int levels;
-  struct {
-    int bits, shift;
-  } level[CF_MEDIAN_MAX_LEVELS];
-  int wide;               /* index of CfMedianSimd's columns and sweep: 1 for 16-bit counts, else 0 */
-  int max_cols, max_rows; /* outputs of a task */
-} CfMedianDigits;
-
 /* A rectangle of outputs of one view, to be filtered or copied. */
 typedef struct {
   uint8_t view;
@@ -59,7 +55,8 @@ typedef struct {
   bool packed;
   CfMedianVariant variant;
   CfMedianProgram program;
-  CfMedianDigits digits;
+  int wide;     /* histogram: index of CfMedianSimd's columns and sweep: 1 for 16-bit counts, else 0 */
+  int max_cols; /* outputs of a row of its tasks */
   CfMedianTask *tasks;
   int n_tasks, max_tasks; /* max_tasks: for how many there is memory */
   uint8_t *scratch;       /* scratch_size bytes per thread */
@@ -89,6 +86,10 @@ void cf_median_network_task (const CfMedianCpu *m, const CfMedianTask *task, uin
 void cf_median_histogram_prepare (CfMedianCpu *m);
 size_t cf_median_histogram_scratch (const CfMedianCpu *m);
 void cf_median_histogram_task (const CfMedianCpu *m, const CfMedianTask *task, uint8_t *scratch);
+
+void cf_median_sorted_prepare (CfMedianCpu *m);
+size_t cf_median_sorted_scratch (const CfMedianCpu *m);
+void cf_median_sorted_task (const CfMedianCpu *m, const CfMedianTask *task, uint8_t *scratch);
 
 size_t cf_median_direct_scratch (const CfMedianCpu *m, int width);
 void cf_median_direct_task (const CfMedianCpu *m, const CfMedianTask *task, uint8_t *scratch);

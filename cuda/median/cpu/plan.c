@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const variants[CF_MEDIAN_N_VARIANTS + 1] = { "direct", "network", "histogram", NULL };
+static const char *const variants[CF_MEDIAN_N_VARIANTS + 1] = { "direct", "network", "histogram", "sorted", NULL };
 
 static const CfMedianSimd *const simd[] = CF_ISA_TABLES (cf_median_simd);
 
@@ -95,12 +95,12 @@ static void
 task_size (const CfMedianCpu *m, const CfView *view, int wanted, int *cols, int *rows)
 {
   bool network = m->variant == CF_MEDIAN_NETWORK, histogram = m->variant == CF_MEDIAN_HISTOGRAM;
+  bool sorted = m->variant == CF_MEDIAN_SORTED;
   int unit_w = network ? m->program.tile_w * m->program.lanes : 16, unit_h = network ? m->program.tile_h : 2;
-  int max_w = network ? m->program.max_cols : histogram ? m->digits.max_cols : view->width;
-  int max_h = histogram ? m->digits.max_rows : view->height;
+  int max_w = network ? m->program.max_cols : histogram || sorted ? m->max_cols : view->width;
 
   *cols = view->width < max_w ? view->width : max_w;
-  *rows = view->height < max_h ? view->height : max_h;
+  *rows = sorted && view->height > m->max_cols ? m->max_cols : view->height;
   while (cf_divide_up (view->width, *cols) * cf_divide_up (view->height, *rows) < wanted) {
     bool high = *rows > 2 * unit_h, wide = *cols > 2 * unit_w;
     bool enough = cf_divide_up (view->width, *cols) * cf_divide_up (view->height, *rows) >= cf_divide_up (wanted, 4);
@@ -186,8 +186,10 @@ run_task (void *data, int index, int thread)
     cf_median_direct_task (m, task, scratch);
   else if (m->variant == CF_MEDIAN_NETWORK)
     cf_median_network_task (m, task, scratch);
-  else
+  else if (m->variant == CF_MEDIAN_HISTOGRAM)
     cf_median_histogram_task (m, task, scratch);
+  else
+    cf_median_sorted_task (m, task, scratch);
 }
 
 /* ---- the plan ----------------------------------------------------------- */
@@ -199,15 +201,13 @@ is_direct (const CfMedianWindow *win)
 }
 
 /* Returns up to how many samples of a window the network is faster than the histogram, measured for frames whose width
- * fills the network's blocks. The histogram's cost grows with the bits, not with the window. */
+ * fills the network's blocks. The histogram's cost does not grow with the window, that of sorted samples little. */
 static int
 network_limit (const CfMedianCpu *m)
 {
-  CfIsa isa = cf_cpu_isa_number ();
-
   if (m->bits > 10)
-    return 49 * 49;
-  return m->bits > 8 ? 170 : isa == CF_ISA_AVX512BW ? 330 : isa == CF_ISA_AVX2 ? 280 : 220;
+    return m->size == 2 ? 25 * 25 : 39 * 39;
+  return m->bits > 8 ? 170 : cf_cpu_isa_number () <= CF_ISA_AVX2 ? 250 : 220;
 }
 
 /* Returns whether the network is also faster in frames of this width. It computes whole quarters of blocks of columns,
@@ -228,9 +228,10 @@ network_pays (const CfMedianCpu *m, int width)
 static CfCode
 choose_variant (CfMedianCpu *m, int preferred, int width, CfStatus *status)
 {
+  const CfMedianVariant large = m->bits > 10 ? CF_MEDIAN_SORTED : CF_MEDIAN_HISTOGRAM;
   CfMedianVariant best = is_direct (&m->win) ? CF_MEDIAN_DIRECT
       : m->win.n <= network_limit (m)        ? CF_MEDIAN_NETWORK
-                                             : CF_MEDIAN_HISTOGRAM;
+                                             : large;
   CfCode code = CF_OK;
 
   m->variant = preferred < 0 ? best : (CfMedianVariant) preferred;
@@ -245,14 +246,20 @@ choose_variant (CfMedianCpu *m, int preferred, int width, CfStatus *status)
       code = cf_median_network_prepare (m, status);
       m->scratch_size = code == CF_OK ? cf_median_network_scratch (m) : 0;
       if (preferred < 0 && (code == CF_UNSUPPORTED || (code == CF_OK && !network_pays (m, width)))) {
-        m->variant = CF_MEDIAN_HISTOGRAM;
+        m->variant = large;
         code = CF_OK;
       } else
         break;
       /* fall through */
     default:
-      cf_median_histogram_prepare (m);
-      m->scratch_size = cf_median_histogram_scratch (m);
+      if (m->variant != large)
+        return cf_fail (status, CF_UNSUPPORTED, "variant %s filters only values of %s 10 bits", variants[m->variant],
+            large == CF_MEDIAN_SORTED ? "up to" : "more than");
+      if (large == CF_MEDIAN_SORTED)
+        cf_median_sorted_prepare (m);
+      else
+        cf_median_histogram_prepare (m);
+      m->scratch_size = large == CF_MEDIAN_SORTED ? cf_median_sorted_scratch (m) : cf_median_histogram_scratch (m);
   }
   m->scratch_size = (m->scratch_size + 4095) / 4096 * 4096;
   return code;

@@ -354,20 +354,5 @@ N (median3) (const void *const in_[4], void *const out_[2], int n, int step, con
     N (median3_rows) (in, out, n, step, NULL);
 }
 
-/* ---- digits ------------------------------------------------------------- */
-
-static void
-N (digits) (const void *row_, int n, int shift, uint32_t mask, uint32_t prefix, uint16_t *restrict digit)
-{
-  const T *row = row_;
-
-  /* the prefix is all bits above the digit; above the first digit all bits are 0 */
-  for (int i = 0; i < n; i++) {
-    uint32_t v = (uint32_t) row[i] >> shift;
-
-    digit[i] = (v & ~mask) == (prefix & ~mask) ? (uint16_t) (v & mask) : CF_MEDIAN_NO_DIGIT;
-  }
-}
-
 #undef LANES
 #undef MIDDLE

@@ -22,10 +22,9 @@ typedef __m512i V;
 #define v_max_2(a, b) _mm512_max_epu16 (a, b)
 #define v_min_4(a, b) _mm512_min_epu32 (a, b)
 #define v_max_4(a, b) _mm512_max_epu32 (a, b)
-#define v_zero() _mm512_setzero_si512 ()
-#define v_add_2(a, b) _mm512_add_epi16 (a, b)
-#define v_sub_2(a, b) _mm512_sub_epi16 (a, b)
-#define v_widen(p) _mm512_cvtepu8_epi16 (_mm256_loadu_si256 ((const void *) (p)))
+#define v_step(p, q) \
+  _mm512_cvtepi8_epi16 ( \
+      _mm256_sub_epi8 (_mm256_loadu_si256 ((const void *) (p)), _mm256_loadu_si256 ((const void *) (q))))
 
 #elif defined __AVX2__
 #include <immintrin.h>
@@ -39,10 +38,8 @@ typedef __m256i V;
 #define v_max_2(a, b) _mm256_max_epu16 (a, b)
 #define v_min_4(a, b) _mm256_min_epu32 (a, b)
 #define v_max_4(a, b) _mm256_max_epu32 (a, b)
-#define v_zero() _mm256_setzero_si256 ()
-#define v_add_2(a, b) _mm256_add_epi16 (a, b)
-#define v_sub_2(a, b) _mm256_sub_epi16 (a, b)
-#define v_widen(p) _mm256_cvtepu8_epi16 (_mm_loadu_si128 ((const void *) (p)))
+#define v_step(p, q) \
+  _mm256_cvtepi8_epi16 (_mm_sub_epi8 (_mm_loadu_si128 ((const void *) (p)), _mm_loadu_si128 ((const void *) (q))))
 
 #elif defined __SSE2__
 #include <emmintrin.h>
@@ -66,17 +63,21 @@ typedef __m128i V;
 #define v_min_4(a, b) v_pick (a, b, _mm_cmplt_epi32 (a, b))
 #define v_max_4(a, b) v_pick (b, a, _mm_cmplt_epi32 (a, b))
 #endif
-#define v_zero() _mm_setzero_si128 ()
-#define v_add_2(a, b) _mm_add_epi16 (a, b)
-#define v_sub_2(a, b) _mm_sub_epi16 (a, b)
-#define v_widen(p) _mm_unpacklo_epi8 (_mm_loadl_epi64 ((const void *) (p)), _mm_setzero_si128 ())
+
+static inline V
+v_step (const void *p, const void *q)
+{
+  const V step = _mm_sub_epi8 (_mm_loadl_epi64 (p), _mm_loadl_epi64 (q));
+
+  return _mm_srai_epi16 (_mm_unpacklo_epi8 (step, step), 8);
+}
 
 #else /* any other processor: the compiler's vectors */
 #define V_SIZE 16
 typedef uint8_t V __attribute__ ((vector_size (16)));
 typedef uint16_t V2 __attribute__ ((vector_size (16)));
 typedef uint32_t V4 __attribute__ ((vector_size (16)));
-typedef uint8_t V1h __attribute__ ((vector_size (8)));
+typedef int8_t V1h __attribute__ ((vector_size (8)));
 
 static inline V
 v_load (const void *p)
@@ -94,12 +95,13 @@ v_store (void *p, V v)
 }
 
 static inline V
-v_widen (const void *p)
+v_step (const void *p, const void *q)
 {
-  V1h v;
+  V1h a, b;
 
-  memcpy (&v, p, sizeof v);
-  return (V) __builtin_convertvector (v, V2);
+  memcpy (&a, p, sizeof a);
+  memcpy (&b, q, sizeof b);
+  return (V) __builtin_convertvector (a - b, V2);
 }
 
 #ifdef __ARM_NEON
@@ -120,10 +122,9 @@ v_widen (const void *p)
 #define v_min_4(a, b) v_pick (a, b, v_lt (V4, a, b))
 #define v_max_4(a, b) v_pick (b, a, v_lt (V4, a, b))
 #endif
-#define v_zero() ((V) { 0 })
-#define v_add_2(a, b) ((V) ((V2) (a) + (V2) (b)))
-#define v_sub_2(a, b) ((V) ((V2) (a) - (V2) (b)))
 #endif
+
+typedef int16_t V2s __attribute__ ((vector_size (V_SIZE)));
 
 /* Forces the value into a register here. */
 #if defined __SSE2__
@@ -170,70 +171,66 @@ clamp (int x, int low, int high)
 
 /* ---- histograms --------------------------------------------------------- */
 
-/* Read from index 32 - b on, the table gives 0 before entry b and 1 from there on. */
-#define ONES_8 1, 1, 1, 1, 1, 1, 1, 1
-#define STEP_TABLE { [32] = ONES_8, ONES_8, ONES_8, ONES_8 }
+static inline int
+group_of (int value)
+{
+  return (value - (value > 0)) / CF_MEDIAN_GROUP;
+}
 
-/* narrow: at most 255 samples per column and 65535 per window */
-#define COLUMN uint8_t
-#define COUNT uint16_t
+/* Computes for 32 samples how many entries of a set do not count them, 0 .. 32. */
+ALWAYS_INLINE void
+entries (const uint16_t *restrict sample, int set, uint8_t *restrict entry)
+{
+  const uint16_t low = (uint16_t) (CF_MEDIAN_GROUP * set);
+
+  if (set == CF_MEDIAN_COARSE)
+    for (int i = 0; i < CF_MEDIAN_BLOCK; i++) /* (v - 1) / 31 for 0 < v < 1024 */
+      entry[i] = (uint8_t) ((uint32_t) (sample[i] - (sample[i] > 0)) * 2115 >> 16);
+  else
+    for (int i = 0; i < CF_MEDIAN_BLOCK; i++) {
+      const uint16_t up = sample[i] > low ? (uint16_t) (sample[i] - low) : 0;
+
+      entry[i] = (uint8_t) (up < 32 ? up : 32);
+    }
+}
+
+/* narrow: at most 127 samples per column and 32768 per window */
+#define COLUMN int8_t
+#define COUNT int16_t
 #define H(name) name##_narrow
 #define N_SUM (64 / V_SIZE)
 
 typedef struct {
-  V v[N_SUM];
+  V2s v[N_SUM];
 } H (Sum);
 
-static inline void
-H (add) (H (Sum) * sum, const COLUMN *column)
+ALWAYS_INLINE void
+H (slide) (H (Sum) * sum, const COLUMN *more, const COLUMN *less)
 {
   for (int i = 0; i < N_SUM; i++)
-    sum->v[i] = v_add_2 (sum->v[i], v_widen (column + i * V_SIZE / 2));
+    sum->v[i] += (V2s) v_step (more + i * V_SIZE / 2, less + i * V_SIZE / 2);
 }
 
-static inline void
-H (sub) (H (Sum) * sum, const COLUMN *column)
-{
-  for (int i = 0; i < N_SUM; i++)
-    sum->v[i] = v_sub_2 (sum->v[i], v_widen (column + i * V_SIZE / 2));
-}
-
-static inline void
-H (get) (COUNT entries[32], const H (Sum) * sum)
-{
-  for (int i = 0; i < N_SUM; i++)
-    v_store (entries + i * V_SIZE / 2, sum->v[i]);
-}
-
-/* Returns how many entries are not above r. They are the first ones, because entries never decrease. */
-static inline int
-H (not_above) (const H (Sum) * sum, uint32_t r)
+ALWAYS_INLINE int
+H (negative) (const H (Sum) * sum)
 {
 #if defined __AVX512BW__
-  return __builtin_popcount (_mm512_cmple_epu16_mask (sum->v[0], _mm512_set1_epi16 ((short) r)));
+  return __builtin_popcount (_mm512_movepi16_mask ((V) sum->v[0]));
 #elif defined __AVX2__
-  __m256i rank = _mm256_set1_epi16 ((short) r), zero = _mm256_setzero_si256 ();
-  __m256i low = _mm256_cmpeq_epi16 (_mm256_subs_epu16 (sum->v[0], rank), zero);
-  __m256i high = _mm256_cmpeq_epi16 (_mm256_subs_epu16 (sum->v[1], rank), zero);
-
-  return __builtin_popcount ((unsigned) _mm256_movemask_epi8 (_mm256_packs_epi16 (low, high)));
+  return __builtin_popcount ((unsigned) _mm256_movemask_epi8 (_mm256_packs_epi16 ((V) sum->v[0], (V) sum->v[1])));
 #elif defined __SSE2__
-  __m128i rank = _mm_set1_epi16 ((short) r), zero = _mm_setzero_si128 (), le[4];
-  unsigned mask;
+  unsigned mask = (unsigned) _mm_movemask_epi8 (_mm_packs_epi16 ((V) sum->v[0], (V) sum->v[1])) |
+      (unsigned) _mm_movemask_epi8 (_mm_packs_epi16 ((V) sum->v[2], (V) sum->v[3])) << 16;
 
-  for (int i = 0; i < 4; i++)
-    le[i] = _mm_cmpeq_epi16 (_mm_subs_epu16 (sum->v[i], rank), zero);
-  mask = (unsigned) _mm_movemask_epi8 (_mm_packs_epi16 (le[0], le[1])) |
-      (unsigned) _mm_movemask_epi8 (_mm_packs_epi16 (le[2], le[3])) << 16;
-  return ~mask ? __builtin_ctz (~mask) : 32;
+  return mask ? 32 - __builtin_ctz (mask) : 0;
 #else
-  COUNT entries[32];
-  int n = 0;
+  V2s n = { 0 };
 
-  H (get) (entries, sum);
-  for (int i = 0; i < 32; i++)
-    n += entries[i] <= r;
-  return n;
+  for (int i = 0; i < N_SUM; i++)
+    n -= sum->v[i] < 0;
+  for (int i = 1; i < V_SIZE / 2; i++)
+    n[0] = (int16_t) (n[0] + n[i]);
+  return n[0];
 #endif
 }
 
@@ -243,45 +240,111 @@ H (not_above) (const H (Sum) * sum, uint32_t r)
 #undef H
 
 /* wide: all other windows */
-#define COLUMN uint16_t
-#define COUNT uint32_t
+#define COLUMN int16_t
+#define COUNT int32_t
 #define H(name) name##_wide
 
 typedef struct {
   COUNT v[32];
 } H (Sum);
 
-static inline void
-H (add) (H (Sum) * sum, const COLUMN *column)
+ALWAYS_INLINE void
+H (slide) (H (Sum) * sum, const COLUMN *more, const COLUMN *less)
 {
   for (int i = 0; i < 32; i++)
-    sum->v[i] += column[i];
+    sum->v[i] += more[i] - less[i];
 }
 
-static inline void
-H (sub) (H (Sum) * sum, const COLUMN *column)
-{
-  for (int i = 0; i < 32; i++)
-    sum->v[i] -= column[i];
-}
-
-static inline void
-H (get) (COUNT entries[32], const H (Sum) * sum)
-{
-  memcpy (entries, sum->v, sizeof sum->v);
-}
-
-static inline int
-H (not_above) (const H (Sum) * sum, uint32_t r)
+ALWAYS_INLINE int
+H (negative) (const H (Sum) * sum)
 {
   int n = 0;
 
   for (int i = 0; i < 32; i++)
-    n += sum->v[i] <= r;
+    n += sum->v[i] < 0;
   return n;
 }
 
 #include "columns_tmpl.h"
+
+/* ---- sorted samples ------------------------------------------------------ */
+
+/* Returns a bit for each byte that is not 0 but 255. */
+ALWAYS_INLINE uint64_t
+mask_of (const uint8_t flags[64])
+{
+#if defined __AVX512BW__
+  return _mm512_movepi8_mask (v_load (flags));
+#elif defined __AVX2__
+  return (uint32_t) _mm256_movemask_epi8 (v_load (flags)) |
+      (uint64_t) (uint32_t) _mm256_movemask_epi8 (v_load (flags + 32)) << 32;
+#elif defined __SSE2__
+  uint64_t mask = 0;
+
+  for (int i = 0; i < 64; i += 16)
+    mask |= (uint64_t) _mm_movemask_epi8 (_mm_loadu_si128 ((const void *) (flags + i))) << i;
+  return mask;
+#else
+  uint64_t mask = 0;
+
+  for (int i = 0; i < 64; i += 8) {
+    uint64_t eight;
+
+    memcpy (&eight, flags + i, sizeof eight); /* byte k becomes bit 56 + k */
+    mask |= (eight & 0x0101010101010101) * 0x0102040810204080 >> 56 << i;
+  }
+  return mask;
+#endif
+}
+
+/* Returns the index of bit number n of those that are set. */
+ALWAYS_INLINE int
+nth_bit (uint64_t bits, int n)
+{
+  int at = 0;
+
+  for (int half = 32; half > 0; half /= 2) {
+    const int low = __builtin_popcountll (bits & ((1ull << half) - 1)), skip = n >= low;
+
+    n -= skip ? low : 0;
+    bits >>= skip ? half : 0;
+    at += skip ? half : 0;
+  }
+  return at;
+}
+
+typedef uint16_t V2u __attribute__ ((vector_size (V_SIZE), aligned (2), may_alias));
+typedef int16_t V2l __attribute__ ((vector_size (V_SIZE), aligned (2), may_alias));
+
+/* Returns how many of n numbers are below `block`, less how many of n others are; reads up to 31 more of each. */
+ALWAYS_INLINE int
+change (const uint16_t *more, const uint16_t *less, int n, int block)
+{
+  static const int16_t keep[64] = { [0 ... 31] = -1 };
+  V2s sums = { 0 };
+  int16_t parts[V_SIZE / 2];
+  int sum = 0;
+
+  for (int i = 0; i < n; i += V_SIZE / 2)
+    sums += ((*(const V2u *) (less + i) < (uint16_t) block) - (*(const V2u *) (more + i) < (uint16_t) block)) &
+        *(const V2l *) (keep + (n - i < 32 ? 32 - (n - i) : 0));
+  memcpy (parts, &sums, sizeof parts);
+  for (int i = 0; i < V_SIZE / 2; i++)
+    sum += parts[i];
+  return sum;
+}
+
+#define SIZE 1
+#define T uint8_t
+#include "search_tmpl.h"
+#undef SIZE
+#undef T
+
+#define SIZE 2
+#define T uint16_t
+#include "search_tmpl.h"
+#undef SIZE
+#undef T
 
 /* ---- the table ---------------------------------------------------------- */
 
@@ -300,9 +363,9 @@ const CfMedianSimd GLUE (cf_median_simd_, CF_ISA) = {
   .network = ALL (network),
   .code = { CODES (1), CODES (2) },
   .median3 = ALL (median3),
-  .digits = ALL (digits),
   .columns = { columns_narrow, columns_wide },
   .sweep = { sweep_narrow, sweep_wide },
+  .search = { search_1, search_2 },
   .follow = { follow_1, follow_2 },
   .sum4 = { sum4_1, sum4_2 },
   .compare = compare,

@@ -34,32 +34,46 @@ typedef struct {
 
 /* ---- histograms --------------------------------------------------------- */
 
-/* The digits of a sample, below 1024, fall into up to 32 GROUPS of 32 BINS. Every
- * column of the window has two cumulative histograms,
- *   coarse[x][g]     samples of the column in groups before g
- *   fine[g][x][b]    samples of the column in group g in bins up to b
- * so that adding a sample is one vector addition to each, and a rank is found by counting the entries that are not
- * above it. An entry of a column has 1 byte (narrow) or 2 (wide), and one of a sum of columns twice as many. */
-#define CF_MEDIAN_NO_DIGIT 0xffff /* a sample that is not counted */
+/* Values below 1024 fall into GROUPS: group g has the values 31 g + 1 .. 31 g + 31, group 0 also the value 0. A SET of
+ * column histograms has 32 entries for every column of the window. Entry i counts the column's samples
+ *   up to the value 31 g + 31 - i     in the set of group g
+ *   of the groups up to 31 - i        in the set CF_MEDIAN_COARSE, whose samples are such numbers (g = 0)
+ * so that adding a sample is one vector addition, and a rank is found by counting the entries that are not above it:
+ * with b of them the result is 31 g + b, unless b is 0 (it is in a group before, or group 0) or 32 (in one behind). An
+ * entry of a column has 1 byte (narrow) or 2 (wide), and one of a sum of columns twice as many. Columns are counted by
+ * BLOCKS, each up to the row of which an output needs it. */
+#define CF_MEDIAN_GROUP 31
+#define CF_MEDIAN_COARSE 33
+#define CF_MEDIAN_SETS 34
+#define CF_MEDIAN_BLOCK 32
 
-typedef struct {
-  void *coarse, *fine;
-  int n; /* columns; the window of output x has columns x .. x + w - 1 */
-} CfMedianColumns;
+typedef struct CfMedianSweep CfMedianSweep;
 
+struct CfMedianSweep {
+  uint8_t *sets; /* `set_size` bytes apart */
+  size_t set_size;
+  int w, n, rank;     /* columns of the window, outputs; the window of output x has columns x .. x + w - 1 */
+  uint16_t *result;   /* in: of the row before, as a guess */
+  const int *counted; /* of each set and its n_blocks blocks: the row whose windows' samples it counts */
+  int n_blocks, y;    /* y: this row */
+  /* Makes a block of a set count this row's. */
+  void (*ready) (CfMedianSweep *sweep, int set, int block);
+};
+
+/* ---- sorted samples ------------------------------------------------------ */
+
+/* The search for the results of row `top` of a task, in its samples sorted by value, so many of them a BLOCK. */
+#define CF_MEDIAN_LISTED 64
+#define CF_MEDIAN_COLUMN (255 * 15 + 31) /* numbers that are read of a column at most */
 typedef struct {
-  const CfMedianColumns *columns;
-  int w, n; /* columns of the window, outputs */
-  /* values of one digit: the rank of all outputs, and the digits found */
-  uint32_t first_rank;
-  uint16_t *digit;
-  /* values of several digits: the digits before (prefix) of the outputs to find */
-  const uint32_t *found; /* prefixes of all outputs; NULL: values of one digit */
-  uint32_t prefix;
-  int digit_bits;
-  uint32_t *next; /* out: the prefixes with the digit appended */
-  uint32_t *rank; /* in and out: rank among the samples with the prefix */
-} CfMedianSweep;
+  const void *x, *y;      /* of each sample, from the task's first column and row on */
+  const uint16_t *blocks; /* that each sample is in, by columns, in these by rows and frames */
+  size_t pitch;           /* of the columns */
+  int w, h, depth, rank;
+  int top, n;       /* outputs */
+  int block;        /* in and out: of the first output's result */
+  uint32_t *result; /* index of each result */
+} CfMedianSearch;
 
 /* ---- blocks of the running background ------------------------------------- */
 
@@ -91,13 +105,13 @@ typedef struct {
    * or, with a step of 4, a mask of CF_MEDIAN_KEEP bytes, the same for each pixel: values that are copied instead. */
   void (*median3[3]) (const void *const in[4], void *const out[2], int n, int step, const void *keep);
 
-  /* digit[i] = (row[i] >> shift) & mask where the bits above the digit are those of
-   * `prefix` (shifted left by the digit's bits), else CF_MEDIAN_NO_DIGIT. */
-  void (*digits[3]) (const void *row, int n, int shift, uint32_t mask, uint32_t prefix, uint16_t *digit);
-  /* Adds one digit to each column and subtracts one (unless `sub` is NULL). */
-  void (*columns[2]) (const CfMedianColumns *columns, const uint16_t *add, const uint16_t *sub);
-  /* Finds a digit of every output of a row. */
-  void (*sweep[2]) (const CfMedianSweep *sweep);
+  /* Adds one sample to each column of a block and subtracts one. */
+  void (*columns[2]) (void *columns, int set, const uint16_t *add, const uint16_t *sub);
+  /* Finds the results of a row. */
+  void (*sweep[2]) (CfMedianSweep *sweep);
+
+  /* Finds the results of a row, positions have 1 or 2 bytes. */
+  void (*search[2]) (CfMedianSearch *search);
 
   /* The running background. follow moves each value of `background` towards that of `x` by at most `step`, for values
    * of 1 and 2 bytes, and leaves the distance that remains. */
