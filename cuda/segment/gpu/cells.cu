@@ -11,9 +11,9 @@
  * one cell around it, a union-find forest over the tile's cells, and the sums of each component at its root. Bits of a
  * row are joined as runs: a run hangs below the first run above that it touches.
  * Race free: trees are joined by atomicMin, under which the smaller root stays whatever the order, and a path that
- * is halved meanwhile still ends at the same root. A block barrier stands between the joins inside each warp's rows,
- * the joins of those rows, and the sums, which are integer atomics. The order of local_list is undefined; nothing
- * depends on it.
+ * is halved meanwhile still ends at the same root. A block barrier stands between the own colours, the smoothed ones,
+ * the joins inside each warp's rows (the sums, in the memory of the own colours, are cleared there), the joins of those
+ * rows, and the sums, which are integer atomics. The order of local_list is undefined; nothing depends on it.
  * Bound: no profile is recorded; docs/notes/segment.md has the times and what was tried. */
 #include "list.cuh"
 #include "samples.cuh"
@@ -105,7 +105,7 @@ sg_square_color (const SgWork &work, SgLayout layout, int x, int y)
       : layout == SG_PACKED ? sg_color (work, a, b, c) : a | b << 8 | c << 16; /* planar layouts are never RGB */
 }
 
-/* Step 1, one thread per cell. */
+/* Step 1 without the smoothing, one thread per cell. */
 __global__ void __launch_bounds__ (256, 4)
 sg_colors_kernel (const __grid_constant__ SgWork work)
 {
@@ -187,7 +187,7 @@ sg_fill_tile (const SgWork &work, SgTile *tile, int x0, int y0)
     sg_fill_tile<SIZE, SG_PACKED> (work, tile, x0, y0);
 }
 
-/* Returns a + 2 b + c of two of the three components of colours, in 16 bits each. */
+/* Returns a + 2 b + c of components of colours, one or two of them in 16 bits each. */
 __device__ __forceinline__ unsigned
 sg_weigh (unsigned a, unsigned b, unsigned c)
 {
@@ -312,7 +312,7 @@ sg_find_links (const SgRows &rows, int j, unsigned above)
 {
   const unsigned kind = rows.kind[j], left = __shfl_up_sync (~0u, above, 1);
   const unsigned north = __ballot_sync (~0u, kind && above == kind);
-  const unsigned north_west = __ballot_sync (~0u, kind && left == kind); /* of lane 0 it does not count: west lacks it */
+  const unsigned north_west = __ballot_sync (~0u, kind && left == kind); /* lane 0 has no west, so its bit is unused */
 
   return north & ~(rows.west[j] & north_west);
 }
@@ -369,7 +369,7 @@ sg_tile_unite (unsigned *label, unsigned a, unsigned b)
   }
 }
 
-/* Joins this lane's run, whose tree holds `mine`, with the run above if `links` names the lane. t is the lane's cell. */
+/* Joins this lane's run, whose tree holds `mine`, with the run above if `links` names the lane. t is its cell. */
 __device__ __forceinline__ void
 sg_unite_links (unsigned *label, unsigned links, unsigned mine, unsigned t)
 {

@@ -113,10 +113,11 @@ sg_list_lanes (unsigned long long *list, unsigned *length, bool has, unsigned a,
   sg_append (list, length, lists, (unsigned long long) a << 32 | b);
 }
 
-/* Lists the join of cell c at the edge of a tile with its neighbour `other` outside the tile. All lanes of the warp must
- * call. */
+/* Lists the join of cell c at the edge of a tile with its neighbour `other` outside the tile. All lanes of the warp
+ * must call. */
 __device__ __forceinline__ void
-sg_list_across (const SgWork &work, unsigned long long *list, unsigned *length, bool inside, unsigned c, unsigned other)
+sg_list_across (const SgWork &work, unsigned long long *list, unsigned *length, bool inside, unsigned c,
+    unsigned other)
 {
   const unsigned at = inside ? c : 0, beside = inside ? other : 0;
   const unsigned kind = work.kind[at], near = work.kind[beside], a = work.local[at], b = work.local[beside];
@@ -124,16 +125,16 @@ sg_list_across (const SgWork &work, unsigned long long *list, unsigned *length, 
   sg_list_lanes (list, length, inside && kind && near == kind, a, b);
 }
 
-/* Lists the pairs of components in tiles that touch, by their numbers, in work.edge. Only kept cells touch across tiles:
- * a tile has whole blocks of seeds. */
 static_assert (sg_tile % CF_SEGMENT_BLOCK == 0 && sg_tile_rows % CF_SEGMENT_BLOCK == 0, "whole blocks");
+
+/* Lists the pairs of components in tiles that touch, by their numbers, in work.edge. Only kept cells touch across
+ * tiles: a tile has whole blocks of seeds. */
 
 __device__ void
 sg_list_joins (const SgWork &work, const SgGrid &grid, SgBlock *block, unsigned char *memory, size_t size)
 {
   const unsigned columns = (unsigned) work.columns, rows = (unsigned) work.rows;
-  const unsigned across = work.recurrent ? (rows - 1) / sg_tile_rows * columns : 0;
-  const unsigned down = work.recurrent ? (columns - 1) / sg_tile * rows : 0;
+  const unsigned across = (rows - 1) / sg_tile_rows * columns, down = (columns - 1) / sg_tile * rows;
   /* One a cell. They are collected in the block first, because requests of many warps for one address wait. */
   const bool fits = sizeof (SgSums)
       + ((across + down) / gridDim.x + 4 * sg_threads) * sizeof (unsigned long long) <= size;
@@ -376,8 +377,10 @@ sg_free_fragments (const SgWork &work, const SgGrid &grid)
 __device__ void
 sg_find_components (const SgWork &work, const SgGrid &grid, SgBlock *block, unsigned char *memory, size_t size)
 {
-  sg_list_joins (work, grid, block, memory, size);
-  grid.barrier ();
+  if (work.recurrent) {
+    sg_list_joins (work, grid, block, memory, size);
+    grid.barrier ();
+  }
   const unsigned n = work.control->locals;
   SgLocals l = { (unsigned *) (memory + sizeof (SgSums)), (unsigned *) (memory + sizeof (SgSums)) + n };
 

@@ -93,8 +93,8 @@ sg_local_size (unsigned regions)
   return sizeof (unsigned) * (sg_seen + 8 * (size_t) ((regions + 7) / 8 * 8));
 }
 
-/* Returns whether a graph fits. A planar graph has less than three edges per region. If this one has more (seeds
- * that touch by corners may cross), the edges stay in device memory. */
+/* Returns whether a graph fits. A planar graph has less than three edges per region. If this one has more (the
+ * pieces of an old region may lie apart), the edges stay in device memory. */
 __host__ __device__ inline bool
 sg_fits_local (unsigned regions, unsigned edges, size_t size)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * segment/gpu/graph.cu: steps 4 to 10 of the segmentation in one cooperative launch. Its blocks wait for each other
- * at a grid barrier, so that no step needs the host.
+ * segment/gpu/graph.cu: steps 4 to 10 of the segmentation, but for the moves of borders, in one cooperative launch. Its
+ * blocks wait for each other at a grid barrier, so that no step needs the host.
  *
  * Map: one block of 1024 threads per multiprocessor, or fewer where plans share the device. Cells, tiles and lists
  * are divided among the blocks; warps of all blocks take the entries of common lists in rotation (sg_spread). Each
@@ -88,7 +88,8 @@ sg_number_merged (const SgWork &work, const SgGrid &grid, const uint4 *merged, u
         merged[i].w);
 }
 
-/* Stores the index of each cell before the borders move. `index`: the index of each value in `rank`; NULL: those values are indices. */
+/* Stores the index of each cell before the borders move. `index`: the index of each value in `rank`; NULL: those values
+ * are indices. */
 __device__ void
 sg_label_cells (const SgWork &work, const SgGrid &grid, const unsigned *index)
 {

@@ -48,7 +48,7 @@ struct SgControl {
 /* What a frame leaves to the next one. */
 struct SgState {
   unsigned *p;          /* per cell: Y | Cb << 8 | Cr << 16 */
-  uint16_t *label;      /* per cell: index of its region */
+  uint16_t *label;      /* per cell: index of its region, after the borders have moved */
   unsigned *mean, *cells, *id, *birth; /* per region */
   unsigned *scalars;    /* [0] number of regions, [1] next free id */
 };
@@ -111,8 +111,10 @@ struct SgWork {
    * cell_list while root_list[1] may be written already. */
   unsigned *cell_list, *region_list;
   unsigned long long *edge; /* two roots; 2 entries per cell */
-  unsigned *raw;            /* was before `edge`: the own colours of cells, where sg_colors_kernel makes them */
-  uint16_t *unmoved;        /* is behind `edge`: indices before the borders move */
+  /* In the memory of `edge`. raw, before pairs are listed: the own colours of cells, where sg_colors_kernel makes them.
+   * unmoved, when no edge is read any more: indices before the borders move. */
+  unsigned *raw;
+  uint16_t *unmoved;
   unsigned long long *pair; /* of growth, 4 entries per cell: where kind, local, smallest, mean and edge are */
   unsigned *seen;       /* hash table of `seen_slots` entries, a power of two */
   unsigned seen_slots;

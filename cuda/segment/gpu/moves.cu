@@ -8,7 +8,7 @@
  * Shared memory: the indices before a move and behind it, which take turns.
  * Race free: what is read of other tiles is what the graph kernel left, in another array than the result; a block
  * barrier stands between two moves.
- * Bound by the loads of the indices: most tiles have no border, or none that moves, and end early. */
+ * Bound: no profile is recorded; a tile without a border, or where none moves, ends early. */
 #include "internal.cuh"
 
 namespace cf {
@@ -18,7 +18,8 @@ namespace {
 constexpr int move_threads = 256;
 constexpr int move_width = sg_tile + 2 * CF_SEGMENT_MOVES; /* of the tile with its rings */
 constexpr int move_cells = move_width * move_width;
-constexpr unsigned sg_no_cell = 0xffff; /* in place of an index: outside the frame */
+/* In place of an index: outside the frame. There are at most 65535 regions, so no index is as large. */
+constexpr unsigned sg_no_cell = 0xffff;
 
 /* Returns the region that a cell takes: that of the entry `at` or of an entry beside it. c is the cell. */
 __device__ __forceinline__ unsigned
@@ -53,6 +54,7 @@ sg_moves_kernel (const __grid_constant__ SgWork work)
   bool differs = false;
   int now = 0;
 
+#pragma unroll
   for (int i = (int) threadIdx.x; i < move_cells; i += move_threads) {
     const int x = x0 + i % move_width, y = y0 + i / move_width;
     const bool inside = x >= 0 && y >= 0 && x < work.columns && y < work.rows;
