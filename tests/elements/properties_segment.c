@@ -13,7 +13,8 @@ static const guint8 halves[16] = { 50, 50, 50, 54, 200, 200, 200, 204, 50, 50, 5
   { left, left, left, left, right, right, right, right, left, left, left, left, right, right, right, right }
 #define BORDER(v) { 50, 50, 50, v, 200, 200, 200, 204, 50, 50, 50, v, 200, 200, 200, 200 }
 
-static const Setting no_memory[] = { { "temporal", "0" }, { NULL } };
+/* Half of the pixels: the colours between the two halves are no regions then. */
+static const Setting no_memory[] = { { "temporal", "0" }, { "min-size", "8" }, { NULL } };
 
 static const Step steps[] = { { "output", "mean", BOTH (51, 201) }, /* 404 / 8, up from a half; 1604 / 8 */
   { "output", "boundaries", BORDER (255) }, { "boundary-color", "0xff000000", BORDER (0) },
