@@ -228,8 +228,7 @@ cf_segment_describe (CfFormat format, const CfSegmentRegion *found, unsigned n, 
 static void
 advise (const CfVideo *video, const void *params_, CfStatus *status)
 {
-  const CfSegmentParams *p = params_;
-  CfTextList list = seeds_of (p->seeds);
+  CfTextList list = seeds_of (((const CfSegmentParams *) params_)->seeds);
 
   while (video && cf_text_next (&list)) {
     CfStatus ignored;
@@ -240,11 +239,6 @@ advise (const CfVideo *video, const void *params_, CfStatus *status)
     if (!is_inside (video, x, y)) {
       cf_fail (status, CF_OK, "point %u of seeds, %d,%d, is outside the frame of %d x %d pixels and is not used",
           list.number, x, y, video->width, video->height);
-      return;
-    }
-    if (p->seed_threshold >= 1) {
-      cf_fail (status, CF_OK, "seeds has no effect with seed-threshold=%g: nearly every pixel is a seed; try 0.03",
-          p->seed_threshold);
       return;
     }
   }

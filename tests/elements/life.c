@@ -352,8 +352,6 @@ GST_START_TEST (advice_is_given_once)
     { "cudaconvolve", { "kernel", "0.5, 1, 0.5; 1,2,3; 3 4 5", "divisor", "0" }, NULL },
     { "cudairfilter", { "numerator", "0,1 0; 0 0 0; 0 0 0", "denominator", "0 0.2; 0 0" }, "numerator has both" },
     { "cudasegment", { "seeds", "1,1;16,3", "output", "labels" }, "point 2 of seeds, 16,3, is outside" },
-    { "cudasegment", { "seeds", "1,1;3,3" }, "seeds has no effect with seed-threshold=1" },
-    { "cudasegment", { "seeds", "1,1;3,3", "seed-threshold", "0.03" }, NULL },
     { "cudamedian", { "temporal-method", "running", "threshold", "5" }, "threshold has no effect with" },
     { "cudamedian", { "temporal-method", "running", "zones", "door: 0,0 1,0 1,1" }, "zones has no effect without" },
     { "cudamedian", { "motion-meta", "true", "min-age", "3" }, "motion-meta has no effect without" },
