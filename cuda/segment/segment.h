@@ -26,10 +26,10 @@
  *        Y  = (19595 R + 38470 G + 7471 B + 32768) >> 16
  *        Cb = (-11059 R - 21709 G + 32768 B + 8421375) >> 16
  *        Cr = (32768 R - 27439 G - 5329 B + 8421375) >> 16
- *    and gray has Cb = Cr = 128. Cells are numbered row by row; c stands for the number of a cell. Noise is smoothed:
- *    p(c), the colour that all steps but one use, is of each component (sum w q + 8) div 16 over the 3 x 3 cells around
- *    c, where q is a cell's own colour and w is 4 for c, 2 for the cells beside, above and below, and 1 at the corners;
- *    a cell outside the frame is replaced by the nearest one inside.
+ *    and gray has Cb = Cr = 128. Cells are numbered row by row; c stands for the number of a cell, and q(c) for this own
+ *    colour of it. Noise is smoothed: the colour p(c), which the steps use where they do not name q, is of each
+ *    component (sum w q + 8) div 16 over the 3 x 3 cells around c, where w is 4 for c, 2 for the cells beside, above and
+ *    below, and 1 at the corners; a cell outside the frame is replaced by the nearest one inside.
  *
  * 2. Kept cells (only where temporal = t > 0 and the previous frame was segmented into the same cells). Let m be the
  *    mean of the region to which c belonged in the previous frame, and p' the colour of c in that frame. c is kept if
@@ -40,7 +40,7 @@
  *    neighbours d; T = seed-threshold, or where that is 0:
  *        T = 0.05 min (2, 480 / l),  l = ceil (min (width, height) / s)
  *    With seed-similarity, c must also be similar to its surroundings. Let
- *    r(c) = sum over Y, Cb, Cr of isqrt (9 sum x^2 - (sum x)^2) over the own colours q of the 3 x 3 cells around c
+ *    r(c) = sum over Y, Cb, Cr of isqrt (9 sum x^2 - (sum x)^2) over the own colours of the 3 x 3 cells around c
  *    (a cell outside the frame is replaced by the nearest one inside), and R the largest r. Then
  *    h = 255 - 255 r div R (255 where R = 0) must exceed Otsu's threshold: the smallest t in
  *    0..254 with cells on both sides that maximises, in double precision,
@@ -107,10 +107,11 @@
  *    frame. Ids are counted modulo 2^32, and their lower 31 bits are reported, so that an int holds them: a street with
  *    3 new regions a frame uses them up in 9 months. Then they begin again with 0, whatever regions there still are.
  *
- *    Then the borders move, 4 times: each cell takes, of its own region and those of its neighbours above, to the
- *    left, to the right and below, the one whose mean (step 9) is nearest to p(c), of equals the earlier in this order.
- *    A cell stays where its region has the id of the region to which it belonged in the previous frame (only where step
- *    2 applies). All cells move at once. Cells and means of the regions stay those of step 9.
+ *    Then the borders move, 4 times: each cell c takes, of its own region and those of its neighbours above, to the
+ *    left, to the right and below, the one whose mean (step 9) is nearest to q(c), of equals the earlier in this order.
+ *    So what smoothing mixes along a border goes to either side. A cell stays where its region has the id of the region
+ *    to which it belonged in the previous frame (only where step 2 applies). All cells move at once. Cells and means of
+ *    the regions stay those of step 9.
  *
  * 11. Labels of pixels. Take a pixel of cell c, in column i and row j of c (0 .. s - 1). Its horizontal neighbour cell
  *    is the one left of c where 2 i + 1 < s and right of c where 2 i + 1 > s; its vertical neighbour cell is the one

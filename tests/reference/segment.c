@@ -633,7 +633,7 @@ move_borders (const Work *w, const SgState *after, int *to)
     for (int k = 0; !same && k < 4; k++) { /* above, left, right, below */
       const int other = neighbour (w->u, i, k), label = other >= 0 ? after->label[other] : own;
 
-      if (distance (&w->p[i], &after->region[label].mean) < distance (&w->p[i], &after->region[to[i]].mean))
+      if (distance (&w->q[i], &after->region[label].mean) < distance (&w->q[i], &after->region[to[i]].mean))
         to[i] = label;
     }
   }

@@ -105,9 +105,8 @@ typedef struct {
   uint32_t *color[2], *label[2];
   int now;
   uint32_t *mean, *root; /* of the cell's region; root[i] later is the number of the region whose root is cell i */
-  /* Padded index of the root of the cell's region; before growth the cell's own colour q, with the nearest cell's in
-   * the padding to the left and right; later scratch by region. */
-  uint32_t *picked;
+  uint32_t *own;         /* own colours q, with the nearest cell's in the padding to the left and right */
+  uint32_t *picked;      /* padded index of the root of the cell's region; later scratch by region */
   CfSgRun *run;
   uint32_t *run_parent;  /* union-find of runs: an earlier run of the same component; later the component */
   CfSgRange *row_runs;   /* the runs of each row */

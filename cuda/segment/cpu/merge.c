@@ -670,7 +670,7 @@ assign_ids (CfSgCpu *m)
 static uint32_t
 region_after_move (const CfSgCpu *m, size_t i)
 {
-  const uint32_t *label = m->label[m->now] + i, *mean = m->found_mean[m->now], p = m->color[m->now][i];
+  const uint32_t *label = m->label[m->now] + i, *mean = m->found_mean[m->now], p = m->own[i];
   const ptrdiff_t step[4] = { -(ptrdiff_t) m->pitch, -1, 1, (ptrdiff_t) m->pitch };
   uint32_t nearest = *label, least = cf_sg_distance (p, mean[nearest]);
 

@@ -83,6 +83,7 @@ lay_out_cells (CfSgCpu *m, Memory *memory)
   m->carrier = take (memory, max_kept, sizeof *m->carrier);
   m->mean = take (memory, n, sizeof *m->mean);
   m->root = take (memory, n, sizeof *m->root);
+  m->own = take (memory, n, sizeof *m->own);
   m->picked = take (memory, n, sizeof *m->picked);
   m->run = take (memory, n, sizeof *m->run);
   m->run_parent = take (memory, n, sizeof *m->run_parent);

@@ -40,7 +40,7 @@ color_row (const CfSgCpu *m, int row, uint8_t *scratch)
   const int from = row * s->size, end = from + s->size < m->video.height ? from + s->size : m->video.height;
   const int whole = m->video.width / s->size, bits = m->info->bits;
   uint32_t *columns = (uint32_t *) scratch, *cell[3] = { NULL }, *last[3] = { NULL };
-  uint32_t *to = m->picked + cf_sg_row_start (m, row);
+  uint32_t *to = m->own + cf_sg_row_start (m, row);
 
   for (int p = 0; p < m->info->n_planes; p++) {
     add_rows (m, p, from, end, columns);
@@ -77,9 +77,9 @@ own_rows (const CfSgCpu *m, int row, const uint32_t *at[3])
 {
   const int last = m->setup.rows - 1;
 
-  at[0] = m->picked + cf_sg_row_start (m, row > 0 ? row - 1 : 0);
-  at[1] = m->picked + cf_sg_row_start (m, row);
-  at[2] = m->picked + cf_sg_row_start (m, row < last ? row + 1 : last);
+  at[0] = m->own + cf_sg_row_start (m, row > 0 ? row - 1 : 0);
+  at[1] = m->own + cf_sg_row_start (m, row);
+  at[2] = m->own + cf_sg_row_start (m, row < last ? row + 1 : last);
 }
 
 static void

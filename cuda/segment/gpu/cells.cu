@@ -152,7 +152,8 @@ sg_color_at (const SgWork &work, SgLayout layout, int x, int y)
       : work.raw[row * work.columns + column];
 }
 
-/* Stores the own colours of the tile and of two cells around it. LAYOUT is work.layout as a constant, for all loads to
+/* Stores the own colours of the tile and of two cells around it, and, where it makes them, those of the tile in device
+ * memory, too. LAYOUT is work.layout as a constant, for all loads to
  * be issued at once. */
 template<int SIZE, SgLayout LAYOUT> __device__ __forceinline__ void
 sg_fill_tile (const SgWork &work, SgTile *tile, int x0, int y0)
@@ -167,9 +168,15 @@ sg_fill_tile (const SgWork &work, SgTile *tile, int x0, int y0)
     color[i] = sg_color_at<SIZE> (work, LAYOUT, x0 - 2 + at % raw_width, y0 - 2 + at / raw_width);
   }
 #pragma unroll
-  for (int i = 0; i < rounds; i++)
-    if ((int) threadIdx.x + i * threads < n)
-      tile->raw[threadIdx.x + i * threads] = color[i];
+  for (int i = 0; i < rounds; i++) {
+    const int at = (int) threadIdx.x + i * threads, x = at % raw_width - 2, y = at / raw_width - 2;
+
+    if (at < n)
+      tile->raw[at] = color[i];
+    if (SIZE > 0 && (unsigned) x < tile_width && (unsigned) y < tile_height && x0 + x < work.columns
+        && y0 + y < work.rows)
+      work.raw[(y0 + y) * work.columns + x0 + x] = color[i];
+  }
 }
 
 template<int SIZE> __device__ __forceinline__ void

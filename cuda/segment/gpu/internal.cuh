@@ -111,10 +111,8 @@ struct SgWork {
    * cell_list while root_list[1] may be written already. */
   unsigned *cell_list, *region_list;
   unsigned long long *edge; /* two roots; 2 entries per cell */
-  /* In the memory of `edge`. raw, before pairs are listed: the own colours of cells, where sg_colors_kernel makes them.
-   * unmoved, when no edge is read any more: indices before the borders move. */
-  unsigned *raw;
-  uint16_t *unmoved;
+  unsigned *raw;            /* the own colours of cells */
+  uint16_t *unmoved;        /* indices before the borders move; in the memory of `edge`, when none is read any more */
   unsigned long long *pair; /* of growth, 4 entries per cell: where kind, local, smallest, mean and edge are */
   unsigned *seen;       /* hash table of `seen_slots` entries, a power of two */
   unsigned seen_slots;

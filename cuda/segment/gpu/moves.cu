@@ -32,12 +32,12 @@ sg_nearest_region (const SgWork &work, const uint16_t *at, unsigned c)
 
   if (!border || (work.recurrent && work.after.id[own] == work.before.id[work.before.label[c]]))
     return own;
-  const unsigned p = work.after.p[c];
-  unsigned least = sg_distance (p, work.after.mean[own]);
+  const unsigned q = work.raw[c];
+  unsigned least = sg_distance (q, work.after.mean[own]);
 
 #pragma unroll
   for (int k = 0; k < 4; k++) {
-    const unsigned distance = beside[k] != sg_no_cell ? sg_distance (p, work.after.mean[beside[k]]) : ~0u;
+    const unsigned distance = beside[k] != sg_no_cell ? sg_distance (q, work.after.mean[beside[k]]) : ~0u;
 
     best = distance < least ? beside[k] : best;
     least = min (least, distance);

@@ -100,6 +100,7 @@ sg_assign_memory (SgPlanState *s, SgPieces *p, size_t n)
   p->take (&s->clicks, CF_SEGMENT_MAX_SEEDS);
   p->take (&s->found, max_regions);
   p->take (&w.paint, 3 * max_regions);
+  p->take (&w.raw, n);
   p->take (&w.parent, n);
   p->take (&w.pair, 4 * n);
   p->take (&w.record, n);
@@ -109,7 +110,6 @@ sg_assign_memory (SgPlanState *s, SgPieces *p, size_t n)
   p->take (&w.root_list[0], 2 * n);
   p->take (&w.seen, w.seen_slots);
   w.edge = w.pair + 2 * n;
-  w.raw = reinterpret_cast<unsigned *> (w.edge);
   w.unmoved = reinterpret_cast<uint16_t *> (w.edge);
   w.kind = reinterpret_cast<unsigned *> (w.pair);
   w.local = w.kind + n;
