@@ -26,10 +26,10 @@
  *        Y  = (19595 R + 38470 G + 7471 B + 32768) >> 16
  *        Cb = (-11059 R - 21709 G + 32768 B + 8421375) >> 16
  *        Cr = (32768 R - 27439 G - 5329 B + 8421375) >> 16
- *    and gray has Cb = Cr = 128. Cells are numbered row by row; c stands for the number of a cell, and q(c) for this own
- *    colour of it. Noise is smoothed: the colour p(c), which the steps use where they do not name q, is of each
- *    component (sum w q + 8) div 16 over the 3 x 3 cells around c, where w is 4 for c, 2 for the cells beside, above and
- *    below, and 1 at the corners; a cell outside the frame is replaced by the nearest one inside.
+ *    and gray has Cb = Cr = 128. Cells are numbered row by row; c stands for the number of a cell, and q(c) for this
+ *    own colour of it. Noise is smoothed: the colour p(c), which the steps use where they do not name q, is of each
+ *    component (sum w q + 8) div 16 over the 3 x 3 cells around c, where w is 4 for c, 2 for the cells beside, above
+ *    and below, and 1 at the corners; a cell outside the frame is replaced by the nearest one inside.
  *
  * 2. Kept cells (only where temporal = t > 0 and the previous frame was segmented into the same cells). Let m be the
  *    mean of the region to which c belonged in the previous frame, and p' the colour of c in that frame. c is kept if
