@@ -398,7 +398,8 @@ GST_START_TEST (reports_belong_to_the_frame)
   for (gint i = 0; i < 2; i++) {
     GstBuffer *out = gst_harness_pull (h);
 
-    fail_unless (gst_buffer_get_video_region_of_interest_meta_id (out, 1) != NULL, "frame %d has no regions", i);
+    fail_unless (gst_buffer_get_meta (out, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE) != NULL,
+        "frame %d has no regions", i);
     gst_buffer_unref (out);
   }
   close_harness (h, 2);

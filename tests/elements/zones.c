@@ -252,7 +252,7 @@ GST_START_TEST (regions_in_zones)
     push (h, &info, n, x, 4, SQUARE);
     text = events_of (element, n, TRUE);
     if (n == AGE) {
-      fail_unless (strcmp (text, "appear 1; appear 2") == 0, "%s", text);
+      fail_unless (strcmp (text, "appear 1; appear 4") == 0, "%s", text); /* 2 and 3 have lost all pixels */
     } else if (since > AGE) {
       gchar *right = g_strdup_printf ("%s gate", inside ? "leave-zone" : "enter-zone");
 

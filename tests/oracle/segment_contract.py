@@ -303,7 +303,7 @@ class Segmenter:
         cells = np.pad(index.reshape(self.h, self.w), 1, "edge")  # an edge offers a cell its own region
         offered = np.stack((cells[1:-1, 1:-1], cells[:-2, 1:-1], cells[1:-1, :-2], cells[1:-1, 2:], cells[2:, 1:-1]))
         offered = offered.reshape(5, -1)
-        best = distance(mean[offered], self.p).argmin(0)  # the first of equals
+        best = distance(mean[offered], self.q.reshape(-1, 3)).argmin(0)  # the first of equals
         return np.where(stays, index, offered[best, np.arange(self.z)])
 
     def of_pixels(self):
