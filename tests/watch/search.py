@@ -515,5 +515,5 @@ def month(folder):
 
 
 if __name__ == '__main__':
-    sys.exit(main(where, words, told, is_set, pruned, begins_anew, processes, just_made, read_only, killed, full, unrecorded,
-                  broken, month))
+    sys.exit(main(where, words, told, is_set, pruned, begins_anew, processes, just_made, read_only, killed, full,
+                  unrecorded, broken, month))
