@@ -61,9 +61,11 @@ jpeg_is_whole (const guint8 *data, gsize size)
 static gboolean
 png_is_whole (const guint8 *data, gsize size)
 {
-  for (gsize at = 8; at + 12 <= size; at += 12 + (gsize) GST_READ_UINT32_BE (data + at))
+  for (gsize at = 8, length; at + 12 <= size; at += 12 + length) {
+    length = (gsize) data[at] << 24 | (gsize) data[at + 1] << 16 | (gsize) data[at + 2] << 8 | data[at + 3];
     if (memcmp (data + at + 4, "IEND", 4) == 0)
       return TRUE;
+  }
   return FALSE;
 }
 

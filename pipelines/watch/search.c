@@ -426,6 +426,19 @@ check_camera (sqlite3 *db, const char *camera, const char *const *cameras, GStri
   return FALSE;
 }
 
+/* Returns whether the index's writer has made its tables; also where that cannot be read. */
+static gboolean
+has_tables (sqlite3 *db)
+{
+  sqlite3_stmt *version = NULL;
+  gboolean none;
+
+  sqlite3_prepare_v2 (db, "PRAGMA user_version", -1, &version, NULL);
+  none = sqlite3_step (version) == SQLITE_ROW && sqlite3_column_int (version, 0) == 0;
+  sqlite3_finalize (version);
+  return !none;
+}
+
 JsonObject *
 search_index (const char *file, const char *text, const char *const *cameras, gboolean *unknown, GString *wrong)
 {
@@ -441,6 +454,10 @@ search_index (const char *file, const char *text, const char *const *cameras, gb
     g_string_printf (wrong, "%s: %s", file, sqlite3_errmsg (db));
   if (db)
     sqlite3_busy_timeout (db, 1000);
+  if (db && !has_tables (db)) { /* the file was made just now */
+    sqlite3_close (db);
+    db = NULL;
+  }
   if (!wrong->len && db)
     find (db, &query, found, next, wrong);
   if (!wrong->len && (db || cameras) && json_array_get_length (found) == 0 &&

@@ -267,6 +267,16 @@ def processes(folder):
             second.end()
 
 
+def just_made(folder):
+    """An index whose tables are not there yet: nothing has moved so far."""
+    state = os.path.join(folder, 'state', 'cf-watch')
+    os.makedirs(state)
+    with open(os.path.join(state, 'index-new.db'), 'wb'):
+        pass
+    found = search(folder, 'door', 1)
+    expect(found == [], found)
+
+
 def read_only(folder):
     """On a disk that takes nothing the camera goes on, an event says why nothing is found, and what was written before
     is found."""
@@ -505,5 +515,5 @@ def month(folder):
 
 
 if __name__ == '__main__':
-    sys.exit(main(where, words, told, is_set, pruned, begins_anew, processes, read_only, killed, full, unrecorded,
-                  broken, month))
+    sys.exit(main(where, words, told, is_set, pruned, begins_anew, processes, just_made, read_only, killed, full,
+                  unrecorded, broken, month))

@@ -78,7 +78,10 @@ class Segments(threading.Thread):
                 self.lock.notify_all()
 
     def follow(self):
-        found = read_list(self.page)
+        try:
+            found = read_list(self.page)
+        except TimeoutError:  # the list waits for a segment: there is none while one restart follows the other
+            return
         if not found:
             return
         begun, segments = found

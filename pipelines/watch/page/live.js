@@ -156,14 +156,17 @@ class Stream {
     this.parts = [];
     this.lost = lost;
     this.source = new Source();
+    const url = URL.createObjectURL(this.source);
     this.source.onsourceopen = () => {
-      URL.revokeObjectURL(video.src);
+      URL.revokeObjectURL(url);
+      if (this.source.readyState !== 'open')
+        return; // the next start came first: the video plays another source by now
       this.buffer = this.source.addSourceBuffer(`video/mp4; codecs="${codec}"`);
       this.buffer.onupdateend = () => this.pump();
       this.pump();
     };
     video.disableRemotePlayback = true;
-    video.src = URL.createObjectURL(this.source);
+    video.src = url;
   }
 
   add(part) {
