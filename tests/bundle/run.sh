@@ -524,16 +524,18 @@ watch () {
   sed '$d' "$logs/watch-gpu.log" # without its closing line
 }
 
-# A fault ends CUDA for its process, and a hang occupies the whole GPU for some seconds: nothing else may run then.
+# A fault ends CUDA for its process, and a hang occupies the whole GPU for some seconds: nothing else may run then. The
+# CPU that takes over begins without a past, which regions would show: so they have none.
 fault () {
   local filter kind memory line
   [ $# -gt 0 ] || set -- address trap hang
   for kind in "$@"; do
     for filter in ${CF_FILTERS:-$all_filters}; do
       line=$(quick_line "$filter")
+      [ "$filter" != segment ] || line+=' temporal=0'
       for memory in system cuda; do
         step "fault-$kind-$filter-$memory" in_bundle gpufault --fault "$kind" --memory "$memory" \
-          --element "${line% "$on"}"
+          --element "${line/ $on/}"
       done
     done
   done

@@ -153,8 +153,7 @@ sg_color_at (const SgWork &work, SgLayout layout, int x, int y)
 }
 
 /* Stores the own colours of the tile and of two cells around it, and, where it makes them, those of the tile in device
- * memory, too. LAYOUT is work.layout as a constant, for all loads to
- * be issued at once. */
+ * memory, too. LAYOUT is work.layout as a constant, for all loads to be issued at once. */
 template<int SIZE, SgLayout LAYOUT> __device__ __forceinline__ void
 sg_fill_tile (const SgWork &work, SgTile *tile, int x0, int y0)
 {

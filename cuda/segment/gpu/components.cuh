@@ -125,10 +125,9 @@ sg_list_across (const SgWork &work, unsigned long long *list, unsigned *length, 
   sg_list_lanes (list, length, inside && kind && near == kind, a, b);
 }
 
-static_assert (sg_tile % CF_SEGMENT_BLOCK == 0 && sg_tile_rows % CF_SEGMENT_BLOCK == 0, "whole blocks");
-
 /* Lists the pairs of components in tiles that touch, by their numbers, in work.edge. Only kept cells touch across
  * tiles: a tile has whole blocks of seeds. */
+static_assert (sg_tile % CF_SEGMENT_BLOCK == 0 && sg_tile_rows % CF_SEGMENT_BLOCK == 0, "whole blocks");
 
 __device__ void
 sg_list_joins (const SgWork &work, const SgGrid &grid, SgBlock *block, unsigned char *memory, size_t size)
