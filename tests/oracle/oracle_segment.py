@@ -279,18 +279,18 @@ class Graph:
         return 2 * self.distance(p, q) < square * (sum(v * v for v in p) + sum(v * v for v in q))
 
 
-def move_borders(p, label):
-    """Gives each pixel to the region beside it whose mean is nearest, four times."""
+def move_borders(p, own, label):
+    """Gives each pixel to the region beside it whose mean is nearest to the pixel's own colour, four times."""
     count = np.bincount(label.ravel())
     mean = np.stack([np.bincount(label.ravel(), p[..., k].ravel()) for k in range(3)], 1) / count[:, None]
     for _ in range(4):
         framed = np.pad(label, 1, "edge")
         beside = np.stack((label, framed[:-2, 1:-1], framed[1:-1, :-2], framed[1:-1, 2:], framed[2:, 1:-1]))
-        label = np.take_along_axis(beside, squared(mean[beside], p).argmin(0)[None], 0)[0]
+        label = np.take_along_axis(beside, squared(mean[beside], own).argmin(0)[None], 0)[0]
     return label
 
 
-def merge_greedily(p, label, min_size):
+def merge_greedily(p, own, label, min_size):
     """Merges two similar regions as long as there are any, the cheapest pair first; then merges the regions below
     min_size, the smallest first, into the cheapest neighbours; then moves the borders."""
     g = Graph(p, label)
@@ -319,7 +319,7 @@ def merge_greedily(p, label, min_size):
         if g.count[b] < min_size:
             heapq.heappush(small, (g.count[b], b))
     label = np.unique(g.now[label], return_inverse=True)[1].reshape(label.shape)
-    return np.unique(move_borders(p, label), return_inverse=True)[1].reshape(label.shape)
+    return np.unique(move_borders(p, own, label), return_inverse=True)[1].reshape(label.shape)
 
 
 def photographs(images, *names):
@@ -334,11 +334,12 @@ def check_growing(tally, runner, images):
     for name, image in photographs(images, "astronaut.png", "camera.png", "chelsea.png", "coffee.png", "coins.png",
                                    "moon.png", "motorcycle_left.png", "rocket.jpg"):
         small = cv2.resize(image, (240, image.shape[0] * 240 // image.shape[1]), interpolation=cv2.INTER_AREA)
-        p = cv2.GaussianBlur(ycbcr(small).round(), (3, 3), 0, borderType=cv2.BORDER_REPLICATE).round()
+        own = ycbcr(small).round()
+        p = cv2.GaussianBlur(own, (3, 3), 0, borderType=cv2.BORDER_REPLICATE).round()
         seeds, n = seeds_of(p)
         least = max(1, small.shape[0] * small.shape[1] // 10000)
-        truth = merge_greedily(p, grow_sequentially(p, seeds, n), least)
-        ring = merge_greedily(p, grow_in_rings(p, seeds, n), least)
+        truth = merge_greedily(p, own, grow_sequentially(p, seeds, n), least)
+        ring = merge_greedily(p, own, grow_in_rings(p, seeds, n), least)
         got = labels(runner, small, "seed-threshold=0")
         scores.append(covering(truth, got))
         rings.append(covering(truth, ring))
@@ -422,11 +423,15 @@ def check_others(tally, runner, images):
 
 # ---- resolutions -----------------------------------------------------------
 
+# The least covering by the picture enlarged. Where a gradient is cut is arbitrary: half of rocket.jpg is an evening
+# sky, of which five parts cost .295 of the .456 that are missing; coffee.png has .696, its table is lit from one side.
+COVERED = {"astronaut.png": 0.7, "chelsea.png": 0.7, "coffee.png": 0.65, "rocket.jpg": 0.5}
+
+
 def check_resolution(tally, runner, images):
     """Checks that a photograph and the same four times as large have as many regions, mostly the same ones, and that
-    those of the large one explain as much of the small one's colours. Where they cut a gradient is arbitrary, which
-    lowers the covering most."""
-    for name, image in photographs(images, "astronaut.png", "chelsea.png", "coffee.png", "rocket.jpg"):
+    those of the large one explain as much of the small one's colours."""
+    for name, image in photographs(images, *COVERED):
         large = cv2.resize(image, None, fx=4, fy=4, interpolation=cv2.INTER_CUBIC)
         a, b = labels(runner, image), labels(runner, large)[2::4, 2::4]
         if min(a.min(), b.min()) < 0:
@@ -435,8 +440,8 @@ def check_resolution(tally, runner, images):
         score, n, m = rand_index(a, b), a.max() + 1, b.max() + 1
         cover, ratio = covering(a, b), explained(image, b) / explained(image, a)
         report(tally, f"{name} and the same enlarged four times",
-               score > 0.9 and cover > 0.5 and max(n, m) <= 1.6 * min(n, m) and ratio > 0.9,
-               f"{n} and {m} regions, Rand index {score:.3f} (over .9), covering {cover:.3f} (over .5), "
+               score > 0.9 and cover > COVERED[name] and max(n, m) <= 1.6 * min(n, m) and ratio > 0.9,
+               f"{n} and {m} regions, Rand index {score:.3f} (over .9), covering {cover:.3f} (over {COVERED[name]}), "
                f"explained variance {ratio:.3f} of that of the small one (over .9)")
 
 
