@@ -27,7 +27,8 @@ static const CfParam params[] = {
       "1: nearly everywhere; 0: 0.05 at 480 lines of cells, more where there are fewer, less where there are more" },
   { "seed-similarity", CF_TYPE_BOOL, FIELD (seed_similarity), 0, 0, 0, NULL, "",
       "Place seeds only where the frame is also smoother than Otsu's threshold" },
-  { "seeds", CF_TYPE_STRING, FIELD (seeds), 0, 0, 0, NULL, "", "Pixels that are always seeds: \"x,y;x,y\"" },
+  { "seeds", CF_TYPE_STRING, FIELD (seeds), 0, 0, 0, NULL, "",
+      "Pixels of different things: \"x,y;x,y\"; regions that hold such pixels are not merged with each other" },
   { "merge-threshold", CF_TYPE_DOUBLE, FIELD (merge_threshold), 0, 1, 0.12, NULL, "",
       "Merge neighbouring regions whose mean colours differ by less than this fraction of their length; it holds for a "
       "thousandth of the frame, and is smaller for larger regions" },
@@ -108,6 +109,8 @@ read_seeds (const char *text, const CfVideo *video, CfSegmentSetup *setup, CfSta
     if (setup && is_inside (video, x, y))
       setup->seeds[setup->n_seeds++] = y / setup->size * setup->columns + x / setup->size;
   }
+  if (setup && setup->max_regions < setup->n_seeds)
+    setup->max_regions = setup->n_seeds;
   return CF_OK;
 }
 

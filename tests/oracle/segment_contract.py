@@ -96,9 +96,10 @@ class Segmenter:
         self.grid = np.arange(self.z).reshape(self.h, self.w)
         self.touch, self.near = sides(self.grid), sides(self.grid, corners=True)
         self.listed = np.zeros(self.z, bool)
-        for x, y in self.seeds:
-            if x < width and y < height:
-                self.listed[self.of_pixel[y, x]] = True
+        inside = [(x, y) for x, y in self.seeds if x < width and y < height]
+        for x, y in inside:
+            self.listed[self.of_pixel[y, x]] = True
+        self.most = max(self.max_regions, len(inside))
 
     def kept_cells(self):
         """Step 2."""
@@ -107,7 +108,7 @@ class Segmenter:
         mean, before, t = self.state["mean"][self.state["index"]], self.state["p"], self.temporal
         kept = rel(self.p, mean, fixed(t)) | (rel(self.p, before, fixed(t / 3)) &
                                               rel(self.p, mean, fixed(min(1, 3 * t))))
-        return kept & ~self.listed
+        return kept
 
     def similar(self):
         """Step 3: the cells that are similar to their surroundings."""
@@ -134,7 +135,7 @@ class Segmenter:
         seed[self.near[~alike].ravel()] = False
         if self.similarity:
             seed &= self.similar()
-        seed = (seed & ~kept) | self.listed
+        seed = (seed | self.listed) & ~kept
         a, b = self.touch.T
         row, column = np.divmod(np.arange(self.z), self.w)
         kind = np.stack((luma_class(self.p[:, 0]), *((self.p[:, 1:] + 32) // 64).T, row // 16, column // 16), -1)
@@ -188,9 +189,10 @@ class Segmenter:
         return 8192 * others + (c >> others)
 
     def is_larger(self):
-        """Step 8: returns of which pairs the second one is the larger."""
+        """Step 8: returns in which pairs the second one is the larger, and the first one may pick it."""
         a, b = self.pairs.T
-        return (self.n[b] > self.n[a]) | ((self.n[b] == self.n[a]) & (b < a))
+        larger = self.marked[b] | (self.n[b] > self.n[a]) | ((self.n[b] == self.n[a]) & (b < a))
+        return larger & ~self.marked[a]
 
     def goes_on(self, roots):
         """Returns which of these regions continue old ones."""
@@ -229,6 +231,8 @@ class Segmenter:
             a, b = self.pairs[~self.seeded[self.pairs[:, 0]]].T
             if not self.join_picks(a, b, distance(self.mean[a], self.mean[b])):
                 break
+        self.marked = np.zeros(self.z, bool)
+        self.marked[self.root[self.listed]] = True
 
     def join_weak(self):
         """Step 7. Returns whether it joins any."""
@@ -240,7 +244,7 @@ class Segmenter:
         around = np.bincount(np.concatenate((a[outer], b[outer])), minlength=self.z)
         border, w = np.unique(np.sort(np.stack((a, b), -1)[outer & weak], axis=1), axis=0, return_counts=True)
         s = around[border].min(-1, initial=1 << 40)
-        border = border[65536 * w > self.fraction * s]
+        border = border[(65536 * w > self.fraction * s) & ~self.marked[border].any(-1)]
         if len(border):
             self.rename(components(border, self.z))
         return len(border) > 0
@@ -263,11 +267,12 @@ class Segmenter:
     def merge_small(self):
         """Step 9."""
         while self.count() > 1:
-            a, b = self.pairs[self.n[self.pairs[:, 0]] < self.least].T
+            first = self.pairs[:, 0]
+            a, b = self.pairs[(self.n[first] < self.least) & ~self.marked[first]].T
             if not self.join_picks(a, b, self.cost(a, b)):
                 break
         limit = 81920
-        while self.count() > self.max_regions:  # until no region picks, also below max_regions
+        while self.count() > self.most:  # until no region picks, also below that
             picked = True
             while picked:
                 a, b = self.pairs[self.is_larger()].T
@@ -394,9 +399,11 @@ def formats(bgr):
 SETTINGS = [{}, {"seed_similarity": True, "seed_threshold": 0.2}, {"seed_threshold": 0.2}, {"seed_threshold": 0.02},
             {"weak_fraction": 0.3}, {"weak_fraction": 0.3, "weak_difference": 0.1}, {"merge_threshold": 0.05},
             {"min_size": 60}, {"min_size": 30, "max_regions": 12}, {"cell_size": 2}, {"cell_size": 3},
-            {"seeds": ((128, 15), (27, 51), (999, 1)), "seed_threshold": 0.02}]
+            {"seeds": ((128, 15), (27, 51), (999, 1)), "seed_threshold": 0.02}, {"seeds": ((128, 15), (27, 51))},
+            {"seeds": ((128, 15), (27, 51), (88, 90)), "merge_threshold": 0.4, "max_regions": 2}]
 OVER_TIME = [{}, {"weak_fraction": 0.3, "weak_difference": 0.1}, {"temporal": 0.03, "cell_size": 2, "max_regions": 30},
-             {"temporal": 1}, {"seeds": ((44, 90),), "min_size": 25, "seed_threshold": 0.03}]
+             {"temporal": 1}, {"seeds": ((44, 90),), "min_size": 25, "seed_threshold": 0.03},
+             {"seeds": ((44, 90), (128, 15), (27, 51)), "merge_threshold": 0.4}]
 
 
 def texts(settings):

@@ -15,7 +15,7 @@ typedef struct {
   uint32_t n;
   uint64_t sum[3];
   Color mean;
-  bool seeded;
+  bool seeded, marked;
   uint64_t claim; /* step 10: cells of the components << 32 | ~index of their old region; 0: none */
 } Region;
 
@@ -352,11 +352,9 @@ find_components (Work *w)
     for (int k = 0; k < u->n_seeds; k++)
       clicked = clicked || u->seeds[k] == i;
     class[i] = 0;
-    if (clicked)
-      class[i] = 1;
-    else if (w->before->n_regions > 0 && is_kept (w, i, old))
+    if (w->before->n_regions > 0 && is_kept (w, i, old))
       class[i] = 2 + old;
-    else if (is_smooth (w, i) && (!u->similarity || h[i] > threshold))
+    else if (clicked || (is_smooth (w, i) && (!u->similarity || h[i] > threshold)))
       class[i] = 1;
   }
   flood (w, class, stack);
@@ -470,15 +468,17 @@ is_smaller (const Work *w, int region, int with)
 {
   const uint32_t n = w->region[region].n, other = w->region[with].n;
 
-  return n < other || (n == other && region > with);
+  return w->region[with].marked || n < other || (n == other && region > with);
 }
 
-/* limit: the round of BY_MEAN, M of BY_SIZE, L of BY_COST. */
+/* limit: the round of BY_MEAN, M of BY_SIZE, L of BY_COST. No region is marked during growth. */
 static bool
 may_pick (const Work *w, int region, int with, RoundKind kind, uint32_t limit)
 {
   const Region *a = &w->region[region], *b = &w->region[with];
 
+  if (a->marked)
+    return false;
   switch (kind) {
     case GROW:
       return !a->seeded;
@@ -561,6 +561,8 @@ join_weak (Work *w)
 
     for (end = i; end < n && compare_pairs (&pairs[i], &pairs[end]) == 0; end++)
       weak += pairs[end].weak;
+    if (w->region[a].marked || w->region[b].marked)
+      continue;
     if (65536 * weak > (int64_t) floor (65536 * w->u->weak_fraction + 0.5) * MIN (perimeter[a], perimeter[b])) {
       int ra = find (w->next, a), rb = find (w->next, b);
 
@@ -651,12 +653,14 @@ segment (Work *w)
   find_components (w);
   while (run_round (w, GROW, 0))
     ;
+  for (int i = 0; i < u->n_seeds; i++)
+    w->region[w->root[u->seeds[i]]].marked = true;
   join_weak (w);
   for (uint32_t round = 0; run_round (w, BY_MEAN, round) || round < 5; round++)
     ;
   while (run_round (w, BY_SIZE, u->min_cells))
     ;
-  for (uint32_t limit = 81920; count_roots (w) > u->max_regions; limit += 2048)
+  for (uint32_t limit = 81920; count_roots (w) > MAX (u->max_regions, u->n_seeds); limit += 2048)
     while (run_round (w, BY_COST, limit))
       ;
 }

@@ -36,7 +36,9 @@ const char *const sg_settings[] = {
   "seeds=0,0;3,2;9,12;3,2;16383,5;2,70 seed-threshold=0.0001" META,
   "seeds=0,0;1,0;0,1;1,1;2,1;2,2;40,20;41,20;12,8 min-size=1 seed-threshold=0" META,
   "seeds=;7,3;;4,4;10,2; cell-size=4" META, "clicks=1024 min-size=1" META,
-  "clicks=1024 min-size=1 seed-threshold=0.03" META,
+  "clicks=1024 min-size=1 seed-threshold=0.03" META, "clicks=40 min-size=50" META,
+  "seeds=1,1;14,13 merge-threshold=1 cell-size=1" META,
+  "seeds=1,1;40,20;9,40;70,7 merge-threshold=0.3 weak-difference=0.3 weak-fraction=0.1 max-regions=3" META,
   /* Weak borders: all that touch; only those whose pairs are all weak; hardly any. */
   "weak-difference=1 weak-fraction=0" META,
   "weak-difference=0.2 weak-fraction=0.99 merge-threshold=0 seed-threshold=0" META,
@@ -65,12 +67,15 @@ const char *const sg_frame_settings[] = { "region-meta=1 label-meta=1",
   "temporal=0.02 merge-threshold=0.3 weak-difference=0.1 weak-fraction=0.5" META,
   "temporal=0.2 max-regions=6 min-size=1 seed-threshold=0" META,
   "temporal=0.15 cell-size=2 seeds=3,3;9,9;20,10 min-size=1" META,
+  "seeds=3,3;30,9;20,40 merge-threshold=0.4" META,
+  "seeds=3,3;30,9;60,40 temporal=0.05 max-regions=1 weak-fraction=0.3" META,
   "temporal=0.5 seed-similarity=1 output=boundaries" META, "temporal=0.0001 min-size=1 output=labels" META,
   "temporal=0.6 cell-size=1 min-size=3 seed-threshold=0.03" META, "weak-fraction=0.3 min-size=3" META, "temporal=0.15",
   "seed-threshold=0" META, NULL };
 
 /* Tested with large frames: the default is cells of 2. */
 const char *const sg_large_settings[] = { "region-meta=1 label-meta=1",
+  "seeds=100,100;900,600;400,700 merge-threshold=0.3" META,
   "output=labels min-size=1 merge-threshold=0.04" META, "cell-size=1 output=boundaries" META,
   "cell-size=5 seed-similarity=1 max-regions=100" META, "weak-fraction=0.5 max-regions=40 seed-threshold=0" META,
   NULL };

@@ -56,25 +56,27 @@ static const Known known[] = {
    * mean is 140 then, and the cell's own 160 is nearer to it than to 190. */
   { "two that pick each other", 5, 1, 1, 2, { 0, 4 }, { { .levels = "aefgk", .labels = "aaaab", .id = { 1, 2 } } } },
   { "no seed at all", 4, 1, 1, 0, { 0 }, { { .levels = "abkl", .labels = "aaaa", .id = { 1 } } } },
-  /* p is 103, 110, 120, 130, 138; 120 beside 130 is weak where N is over 135.4: from .0455 on. */
-  { "a weak border", 5, 1, 1, 2, { 0, 4 },
-      { { .weak = .05, .fraction = .5, .levels = "abcde", .labels = "aaaaa", .id = { 1 } } } },
-  { "a border nearly weak", 5, 1, 1, 2, { 0, 4 },
-      { { .weak = .045, .fraction = .5, .levels = "abcde", .labels = "aaabb", .id = { 1, 2 } } } },
-  { "a border of weak pairs only, at fraction 1", 5, 1, 1, 2, { 0, 4 },
-      { { .weak = .05, .fraction = 1, .levels = "abcde", .labels = "aaabb", .id = { 1, 2 } } } },
-  /* p is 100, 100, 100, 115, 145, 160, 170, 190; the means are 104, 158, 190, and 166 of the last two together. */
-  { "three sizes", 8, 1, 1, 3, { 0, 5, 7 }, { { .levels = "aaaagggk", .labels = "aaaabbbc", .id = { 1, 2, 3 } } } },
-  { "less than 2", 8, 1, 1, 3, { 0, 5, 7 },
-      { { .min_cells = 2, .levels = "aaaagggk", .labels = "aaaabbbb", .id = { 1, 2 } } } },
-  { "less than 4", 8, 1, 1, 3, { 0, 5, 7 },
-      { { .min_cells = 4, .levels = "aaaagggk", .labels = "aaaabbbb", .id = { 1, 2 } } } },
-  { "less than 5", 8, 1, 1, 3, { 0, 5, 7 },
-      { { .min_cells = 5, .levels = "aaaagggk", .labels = "aaaaaaaa", .id = { 1 } } } },
-  { "two regions at most", 8, 1, 1, 3, { 0, 5, 7 },
-      { { .max_regions = 2, .levels = "aaaagggk", .labels = "aaaabbbb", .id = { 1, 2 } } } },
-  { "one region at most", 8, 1, 1, 3, { 0, 5, 7 },
-      { { .max_regions = 1, .levels = "aaaagggk", .labels = "aaaaaaaa", .id = { 1 } } } },
+  /* p is 103, 110, 120 and, of the next class, 130, 138; 120 beside 130 is weak where N is over 135.4: from .0455 on. */
+  { "a weak border", 5, 1, 1, 0, { 0 },
+      { { .seed = 1, .weak = .05, .fraction = .5, .levels = "abcde", .labels = "aaaaa", .id = { 1 } } } },
+  { "a border nearly weak", 5, 1, 1, 0, { 0 },
+      { { .seed = 1, .weak = .045, .fraction = .5, .levels = "abcde", .labels = "aaabb", .id = { 1, 2 } } } },
+  { "a border of weak pairs only, at fraction 1", 5, 1, 1, 0, { 0 },
+      { { .seed = 1, .weak = .05, .fraction = 1, .levels = "abcde", .labels = "aaabb", .id = { 1, 2 } } } },
+  /* p is 100, 100, 100, 115; 145, 160, 173; 198, of three classes; the means are 104, 159, 198, and 169 of the last two
+   * together. */
+  { "three sizes", 8, 1, 1, 0, { 0 },
+      { { .seed = 1, .levels = "aaaagggl", .labels = "aaaabbbc", .id = { 1, 2, 3 } } } },
+  { "less than 2", 8, 1, 1, 0, { 0 },
+      { { .seed = 1, .min_cells = 2, .levels = "aaaagggl", .labels = "aaaabbbb", .id = { 1, 2 } } } },
+  { "less than 4", 8, 1, 1, 0, { 0 },
+      { { .seed = 1, .min_cells = 4, .levels = "aaaagggl", .labels = "aaaabbbb", .id = { 1, 2 } } } },
+  { "less than 5", 8, 1, 1, 0, { 0 },
+      { { .seed = 1, .min_cells = 5, .levels = "aaaagggl", .labels = "aaaaaaaa", .id = { 1 } } } },
+  { "two regions at most", 8, 1, 1, 0, { 0 },
+      { { .seed = 1, .max_regions = 2, .levels = "aaaagggl", .labels = "aaaabbbb", .id = { 1, 2 } } } },
+  { "one region at most", 8, 1, 1, 0, { 0 },
+      { { .seed = 1, .max_regions = 1, .levels = "aaaagggl", .labels = "aaaaaaaa", .id = { 1 } } } },
   /* p is 113, 150, 188. The cell in the middle belongs to the left region, but its right pixels do not. */
   { "cells of 2", 6, 2, 2, 2, { 0, 2 }, { { .levels = "aaakkkaaakkk", .labels = "aaabbbaaabbb", .id = { 1, 2 } } } },
   { "a thing that grows", 8, 1, 1, 0, { 0 },
@@ -149,10 +151,15 @@ static const Known known[] = {
       { { .seed = .03, .merge = .27, .levels = "aaBB", .labels = "aaaa", .id = { 1 } } } },
   { "not similar enough to merge", 4, 1, 1, 0, { 0 },
       { { .seed = .03, .merge = .269, .levels = "aaBB", .labels = "aabb", .id = { 1, 2 } } } },
-  /* 110 may join 101 and 120 (N is 155, more than 120.9 and 142.4 are needed), and does so on the left, where it costs
-   * less. What is on the right picks no smaller region, and is not similar to the joined one. */
-  { "a small region between two large ones", 11, 1, 1, 1, { 5 },
-      { { .seed = .03, .merge = .15, .levels = "aaaaabccccc", .labels = "aaaaaabbbbb", .id = { 1, 2 } } } },
+  /* p is 110 and at the end 113, in a block of their own; 120; 128 and 130, of the next class. The means are 110, 120,
+   * 130. 120 is similar to both (N is 242, more than 142.4 and 135.4 are needed), and joins the left one, of equals that
+   * with the smaller root. What is on the right picks no smaller region, and is not similar to the joined one. */
+  { "a small region between two large ones", 27, 1, 1, 0, { 0 },
+      { { .seed = 1,
+          .merge = .15,
+          .levels = "bbbbbbbbbbbbbbbbcdddddddddd",
+          .labels = "aaaaaaaaaaaaaaaaabbbbbbbbbb",
+          .id = { 1, 2 } } } },
   /* The means are 101, 116, 120. 116 and 120 merge in round 2, where N of 318 is 39 and more than 22.5 is needed. Their
    * mean is 119 then, to which 101 is not similar: N is 450, more than 330.6 is needed beside 116, and more than 472.4
    * beside 119. */
@@ -186,6 +193,38 @@ static const Known known[] = {
           .levels = "aaaaaaaaaaaaaaaaaaaa",
           .labels = "aaaaaaaaaaaaaaaaaaaa",
           .id = { 1 } } } },
+  { "blocks that hold cells of seeds", 20, 1, 1, 2, { 3, 17 },
+      { { .seed = 1,
+          .merge = .12,
+          .levels = "aaaaaaaaaaaaaaaaaaaa",
+          .labels = "aaaaaaaaaaaaaaaabbbb",
+          .id = { 1, 2 } } } },
+  { "marked regions too small and too many", 20, 1, 1, 2, { 3, 17 },
+      { { .seed = 1,
+          .min_cells = 8,
+          .max_regions = 1,
+          .levels = "aaaaaaaaaaaaaaaaaaaa",
+          .labels = "aaaaaaaaaaaaaaaabbbb",
+          .id = { 1, 2 } } } },
+  { "seeds in one block", 20, 1, 1, 2, { 3, 7 },
+      { { .seed = 1,
+          .merge = .12,
+          .levels = "aaaaaaaaaaaaaaaaaaaa",
+          .labels = "aaaaaaaaaaaaaaaaaaaa",
+          .id = { 1 } } } },
+  /* The means of the blocks are 100, 110, 110. The second one picks the third one, which has fewer cells. */
+  { "a marked region counts as larger", 40, 1, 1, 2, { 3, 35 },
+      { { .seed = 1,
+          .merge = .12,
+          .levels = "aaaaaaaaaaaaaaaabbbbbbbbbbbbbbbbbbbbbbbb",
+          .labels = "aaaaaaaaaaaaaaaabbbbbbbbbbbbbbbbbbbbbbbb",
+          .id = { 1, 2 } } } },
+  { "a weak border of marked regions", 5, 1, 1, 2, { 0, 4 },
+      { { .weak = .05, .fraction = .5, .levels = "abcde", .labels = "aaabb", .id = { 1, 2 } } } },
+  /* In the second frame nothing else is a seed, and nothing merges. */
+  { "a cell of seeds is kept", 8, 1, 1, 1, { 1 },
+      { { .seed = .05, .merge = .1, .levels = "aaaakkkk", .labels = "aaaabbbb", .id = { 1, 2 } },
+          { .temporal = .15, .levels = "aaaakkkk", .labels = "aaaabbbb", .id = { 1, 2 } } } },
   /* The right half has seeds by seed-threshold, but is rougher than the left one: h is 109 there and 255 here. p is 115
    * there. */
   { "stripes", 16, 1, 1, 0, { 0 },

@@ -49,7 +49,7 @@ typedef struct {
 typedef struct {
   uint64_t best; /* the pick: distance or cost << 32 | region, or CF_SG_NO_PICK; in step 7 the perimeter first */
   uint32_t next; /* the region of which this one has become a part; itself if of none */
-  uint32_t mean; /* the mean colour; during growth with CF_SG_SEEDED */
+  uint32_t mean; /* the mean colour; during growth with CF_SG_SEEDED, during merging with CF_SG_MARKED */
 } CfSgNode;
 
 /* A component of step 4: seeds, or kept cells of one old region, that touch. */

@@ -437,6 +437,8 @@ grow (CfSgCpu *m)
       cf_sg_run (m, m->n_strips, offer_strip);
   }
   renumber_regions (m);
+  for (int i = 0; i < m->setup.n_seeds; i++)
+    m->node[m->label[m->now][m->setup.seeds[i]]].mean |= CF_SG_MARKED;
 }
 
 /* ---- borders ------------------------------------------------------------- */
@@ -560,8 +562,9 @@ join_weak (CfSgCpu *m)
   for (uint32_t i = 0; i < m->n_borders; i++) {
     const CfSgBorder *b = &m->border[i];
     const uint64_t shorter = m->node[b->a].best < m->node[b->b].best ? m->node[b->a].best : m->node[b->b].best;
+    const bool marked = (m->node[b->a].mean | m->node[b->b].mean) & CF_SG_MARKED;
 
-    if (((uint64_t) b->weak << 16) > m->setup.fraction * shorter) {
+    if (!marked && ((uint64_t) b->weak << 16) > m->setup.fraction * shorter) {
       const uint32_t p = region_root (m->node, b->a), q = region_root (m->node, b->b);
 
       m->node[p > q ? p : q].next = p < q ? p : q;
@@ -611,16 +614,18 @@ merge_round (CfSgCpu *m, Stage stage)
     const uint32_t p = m->node[a].mean, q = m->node[b].mean, d = cf_sg_distance (p, q);
     const uint64_t of_a = m->sum[a].cells, of_b = m->sum[b].cells, least = of_a < of_b ? of_a : of_b;
     const uint32_t cost = cf_sg_cost (d, least);
-    const bool first = of_a < of_b || (of_a == of_b && a > b); /* of the two, a is the one that picks */
+    const bool a_picks = !(p & CF_SG_MARKED), b_picks = !(q & CF_SG_MARKED);
+    /* of the two, a is the one that picks */
+    const bool first = a_picks && (!b_picks || of_a < of_b || (of_a == of_b && a > b));
     const bool joins = stage.by_mean ? is_similar (m, a, b, d, least, stage.shift) : cost < stage.limit;
 
     if (a == b)
       continue;
     m->border[n].a = a;
     m->border[n++].b = b;
-    if ((joins && first) || of_a < stage.min_cells)
+    if ((joins && first) || (a_picks && of_a < stage.min_cells))
       offer_merge (m, a, b, (uint64_t) cost << 32);
-    if ((joins && !first) || of_b < stage.min_cells)
+    if (b_picks && ((joins && !first) || of_b < stage.min_cells))
       offer_merge (m, b, a, (uint64_t) cost << 32);
   }
   m->n_borders = n;

@@ -166,7 +166,7 @@ static CfCode
 allocate_pixels (CfSgCpu *m, const CfSegmentParams *p, CfStatus *status)
 {
   const uint64_t cells = (uint64_t) m->setup.columns * (uint64_t) m->setup.rows;
-  const uint64_t by_size = cells / m->setup.min_cells;
+  const uint64_t by_size = cells / m->setup.min_cells + (uint64_t) m->setup.n_seeds; /* marked ones may be smaller */
   Memory memory = { NULL, 0 };
 
   m->region_capacity = by_size < 1                ? 1

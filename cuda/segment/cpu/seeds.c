@@ -246,16 +246,13 @@ find_kinds (const CfSgCpu *m, int row, Kinds *k)
   if (m->setup.similarity)
     for (int x = 0; x < n; x++)
       k->seed[x] &= similarity_at (m, first + (size_t) x) > m->threshold;
+  for (int i = first_seed (m, first); i < m->setup.n_seeds && (size_t) m->setup.seeds[i] < first + (size_t) n; i++)
+    k->seed[(size_t) m->setup.seeds[i] - first] = 1;
   m->simd->kinds (color, k->seed, row, n, k->kind);
   if (m->use_state) {
     for (int x = 0; x < n; x++)
       k->mean[x] = m->found_mean[1 - now][label[x]];
     m->simd->keep (color, m->color[1 - now] + first, k->mean, label, n, m->setup.keep, k->kind);
-  }
-  for (int i = first_seed (m, first); i < m->setup.n_seeds && (size_t) m->setup.seeds[i] < first + (size_t) n; i++) {
-    const int x = (int) ((size_t) m->setup.seeds[i] - first);
-
-    k->kind[x] = cf_sg_kind (color[x], x, row);
   }
 }
 

@@ -12,6 +12,7 @@
 
 #define CF_SG_OUTSIDE 0x80000000u /* a colour, mean or label: this entry is padding, not a cell */
 #define CF_SG_SEEDED 0x40000000u  /* flag in a mean or a label: the region has a seed (step 6) */
+#define CF_SG_MARKED CF_SG_SEEDED /* flag in a mean when growth has ended: the region is marked (step 6) */
 #define CF_SG_NUMBER 0x3fffffffu  /* the other bits of a label: the region number */
 
 /* Kinds of cells: 0 free, below CF_SG_KEPT the class of a seed and the parity of its block (step 4), from there on the
