@@ -109,8 +109,10 @@ read_seeds (const char *text, const CfVideo *video, CfSegmentSetup *setup, CfSta
     if (setup && is_inside (video, x, y))
       setup->seeds[setup->n_seeds++] = y / setup->size * setup->columns + x / setup->size;
   }
-  if (setup && setup->max_regions < setup->n_seeds)
-    setup->max_regions = setup->n_seeds;
+  if (setup && setup->n_seeds > 0) {
+    setup->rises = CF_SEGMENT_SEEDED_RISES;
+    setup->max_regions = setup->n_seeds > setup->max_regions ? setup->n_seeds : setup->max_regions;
+  }
   return CF_OK;
 }
 
@@ -174,6 +176,7 @@ cf_segment_setup (const CfVideo *video, const CfCommon *common, const CfSegmentP
   memset (setup, 0, sizeof *setup);
   set_cells (video, p, setup);
   set_thresholds (p, setup);
+  setup->rises = CF_SEGMENT_RISES;
   setup->max_regions = p->max_regions;
   setup->similarity = p->seed_similarity;
   setup->reports = reports (p);

@@ -73,34 +73,36 @@
  *    region continues each old region that one of its parts continues.
  *
  * 6. Growth: rounds in which every region without a seed picks, among all that it touches, until no region without a
- *    seed is left, or only one region. A region has a seed if it holds a seed cell or a kept component. The regions that
- *    then hold a cell of `seeds` are MARKED. A marked region picks none in what follows, so that no round joins two of
- *    them, and each thing that a user has pointed at stays a region of its own.
+ *    seed is left, or only one region. A region has a seed if it holds a seed cell or a kept component. Regions that
+ *    then hold a cell of `seeds` are MARKED. A marked region picks none in steps 8 and 9: so no round joins two of
+ *    them, and each thing at which a user has pointed stays a region of its own.
  *
  * 7. Weak borders, once. For two regions that touch, w counts the pairs of touching cells
  *    (4 neighbours), one cell in each region, whose colours p and q have
  *    rel (p, q, weak-difference), and S is the smaller of the two perimeters (the perimeter of
  *    a region: its pairs of touching cells with any other region). If
- *    65536 w > floor (65536 weak-fraction + 1/2) S, the two are joined, unless one of them is marked. All such pairs are
- *    joined at once, whatever else they are joined to; the root of the result is the smallest. Where both regions
+ *    65536 w > floor (65536 weak-fraction + 1/2) S, the two are joined, unless one of them is marked. All such pairs
+ *    are joined at once, whatever else they are joined to; the root of the result is the smallest. Where both regions
  *    continue old regions, weak-difference is multiplied by 0.6. By default weak-fraction is 1, and nothing is joined.
  *
  * 8. Merging by mean: rounds in which each region picks among the larger ones that it touches (those of more cells,
  *    or of as many and with a smaller root; a marked one counts as larger than any that is not) and for which
- *    rel (m, m', T(k)), until no region picks. In round r = 0, 1, .. 4, N of T(k) is >> (5 - r), and the rounds go on
- *    even if no region picks: so the most alike merge first, and what merges depends little on noise. Two regions that
- *    both continue old regions do not pick each other: what was separate stays separate. The more cells the smaller of
- *    the two has, the more alike they must be, as in the method of Felzenszwalb & Huttenlocher (2004): with
- *    2^k <= min (n, n') < 2^(k + 1) and z cells in the frame, N of T(k) is
+ *    rel (m, m', T(k)), until no region picks. In round r = 0, 1, .. R - 1, N of T(k) is >> (R - r), and the rounds go
+ *    on even if no region picks: so the most alike merge first, and what merges depends little on noise. R is 5, or 9
+ *    where `seeds` lists pixels of the frame: else two things that differ little, with a soft border between them,
+ *    would become one before what belongs to a marked region has joined it. Two regions that both continue old regions
+ *    do not pick each other: what was separate stays separate. The more cells the smaller of the two has, the more
+ *    alike they must be, as in the method of Felzenszwalb & Huttenlocher (2004): with 2^k <= min (n, n') < 2^(k + 1)
+ *    and z cells in the frame, N of T(k) is
  *        floor (65536 min (1, t^2 sqrt (z / (1000 2^k))) + 1/2),  t = merge-threshold
- *    so that T is t for a thousandth of the frame, and 0.42 t for 32 times as many cells. As the smaller one picks,
- *    two large regions never join because both are near to a small one between them.
+ *    so that T is t for a thousandth of the frame, and 0.42 t for 32 times as many cells. As the smaller one picks, two
+ *    large regions never join because both are near to a small one between them, unless that one is marked.
  *
  * 9. Merging by size: rounds in which each region of fewer than M cells picks, among all that it touches, until none
  *    picks. Then, with L = 81920: while there are more than max-regions, and more than pixels of the frame listed in
- *    `seeds`, rounds in which each region picks among the larger ones that it touches and for which the cost is below L,
- *    until no region picks; then L grows by 2048. So small regions of another colour stay longer than large ones of
- *    nearly the same.
+ *    `seeds`, rounds in which each region picks among the larger ones (step 8) that it touches and for which the cost
+ *    is below L, until no region picks; then L grows by 2048. So small regions of another colour stay longer than large
+ *    ones of nearly the same.
  *
  * 10. Ids. The regions are listed in the order of their roots; the position in this list is the index of a region. A
  *    region that continues old regions takes the id and the age of the one whose components (step 4) had the most cells
@@ -191,7 +193,8 @@ typedef struct {
 #define CF_SEGMENT_PIECE 16              /* a piece below M cells has at least one part in so many */
 #define CF_SEGMENT_NO_WEAK 65536         /* CfSegmentSetup.fraction, at which step 7 joins nothing */
 #define CF_SEGMENT_SIZES 32              /* values of k in step 8 */
-#define CF_SEGMENT_RISES 5               /* rounds of step 8 before the one from which on T(k) applies in full */
+#define CF_SEGMENT_RISES 5               /* R of step 8 */
+#define CF_SEGMENT_SEEDED_RISES 9        /* the same with seeds */
 #define CF_SEGMENT_LIMIT 81920u          /* L of step 9, */
 #define CF_SEGMENT_LIMIT_STEP 2048u      /* and by what it grows */
 #define CF_SEGMENT_COST_CELLS (1u << 24) /* cells beyond these do not count for a cost */
@@ -210,6 +213,7 @@ typedef struct {
   bool stateless;                   /* temporal is 0 */
   uint32_t seed, keep[3];           /* N of T; of t, t / 3 and min (1, 3 t) */
   uint32_t merge[CF_SEGMENT_SIZES]; /* N by k of step 8 */
+  int rises;                        /* R of step 8 */
   uint32_t weak[2];                 /* N; [1]: where both regions continue old regions */
   uint32_t fraction;                /* floor (65536 weak-fraction + 1/2) */
   uint32_t min_cells;               /* M */

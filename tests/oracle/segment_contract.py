@@ -254,13 +254,14 @@ class Segmenter:
         square = self.merge_threshold ** 2
         full = np.array([math.floor(65536 * min(1, square * math.sqrt(self.z / (1000 * 2 ** k))) + 0.5)
                          for k in range(32)])
+        rises = 9 if self.listed.any() else 5
         r = 0
         while True:
             a, b = self.pairs[self.is_larger()].T
-            n = full[np.frexp(np.minimum(self.n[a], self.n[b]))[1] - 1] >> max(0, 5 - r)
+            n = full[np.frexp(np.minimum(self.n[a], self.n[b]))[1] - 1] >> max(0, rises - r)
             allowed = rel(self.mean[a], self.mean[b], n) & ~(self.goes_on(a) & self.goes_on(b))
             any_picks = self.join_picks(a[allowed], b[allowed], self.cost(a, b)[allowed])
-            if not any_picks and r >= 5:
+            if not any_picks and r >= rises:
                 return
             r += 1
 

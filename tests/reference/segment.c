@@ -446,12 +446,20 @@ join (Work *w)
 
 typedef enum { GROW, BY_MEAN, BY_SIZE, BY_COST } RoundKind;
 
+/* Returns R of step 8. */
+static uint32_t
+rises_of (const Work *w)
+{
+  return w->u->n_seeds > 0 ? 9 : 5;
+}
+
 /* Returns whether the means of two regions are similar by step 8, in the given round of it. */
 static bool
 similar (const Work *w, const Region *a, const Region *b, uint32_t round)
 {
   const double t = w->u->merge_threshold;
-  const int64_t part = round < 5 ? 1 << (5 - round) : 1;
+  const uint32_t rises = rises_of (w);
+  const int64_t part = round < rises ? 1 << (rises - round) : 1;
   double power = 1;
   int64_t n;
 
@@ -656,7 +664,7 @@ segment (Work *w)
   for (int i = 0; i < u->n_seeds; i++)
     w->region[w->root[u->seeds[i]]].marked = true;
   join_weak (w);
-  for (uint32_t round = 0; run_round (w, BY_MEAN, round) || round < 5; round++)
+  for (uint32_t round = 0; run_round (w, BY_MEAN, round) || round < rises_of (w); round++)
     ;
   while (run_round (w, BY_SIZE, u->min_cells))
     ;

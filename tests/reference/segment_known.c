@@ -56,7 +56,7 @@ static const Known known[] = {
    * mean is 140 then, and the cell's own 160 is nearer to it than to 190. */
   { "two that pick each other", 5, 1, 1, 2, { 0, 4 }, { { .levels = "aefgk", .labels = "aaaab", .id = { 1, 2 } } } },
   { "no seed at all", 4, 1, 1, 0, { 0 }, { { .levels = "abkl", .labels = "aaaa", .id = { 1 } } } },
-  /* p is 103, 110, 120 and, of the next class, 130, 138; 120 beside 130 is weak where N is over 135.4: from .0455 on. */
+  /* p is 103, 110, 120; 130, 138, of two classes. 120 beside 130 is weak where N is over 135.4: from .0455 on. */
   { "a weak border", 5, 1, 1, 0, { 0 },
       { { .seed = 1, .weak = .05, .fraction = .5, .levels = "abcde", .labels = "aaaaa", .id = { 1 } } } },
   { "a border nearly weak", 5, 1, 1, 0, { 0 },
@@ -152,8 +152,8 @@ static const Known known[] = {
   { "not similar enough to merge", 4, 1, 1, 0, { 0 },
       { { .seed = .03, .merge = .269, .levels = "aaBB", .labels = "aabb", .id = { 1, 2 } } } },
   /* p is 110 and at the end 113, in a block of their own; 120; 128 and 130, of the next class. The means are 110, 120,
-   * 130. 120 is similar to both (N is 242, more than 142.4 and 135.4 are needed), and joins the left one, of equals that
-   * with the smaller root. What is on the right picks no smaller region, and is not similar to the joined one. */
+   * 130. 120 is similar to both (N is 242, more than 142.4 and 135.4 are needed), and joins that with the smaller root,
+   * as both cost the same. What is on the right picks no smaller region, and is not similar to the joined one. */
   { "a small region between two large ones", 27, 1, 1, 0, { 0 },
       { { .seed = 1,
           .merge = .15,

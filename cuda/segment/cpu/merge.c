@@ -635,7 +635,7 @@ merge_round (CfSgCpu *m, Stage stage)
 static void
 merge_regions (CfSgCpu *m)
 {
-  for (int shift = CF_SEGMENT_RISES; merge_round (m, (Stage) { .by_mean = true, .shift = shift }) || shift > 0;)
+  for (int shift = m->setup.rises; merge_round (m, (Stage) { .by_mean = true, .shift = shift }) || shift > 0;)
     shift -= shift > 0;
   while (merge_round (m, (Stage) { .min_cells = m->setup.min_cells }))
     ;

@@ -301,7 +301,7 @@ sg_find_kinds (const SgWork &work, const SgTile *tile, int x0, int row, unsigned
     rows->any[j] = here & (seeds[j] | clicked);
     rows->kind[j] = rows->any[j] >> lane & 1 ? sg_seed_kind (p[j + 1], x0 + lane, row + j) : 0;
     if (RECURRENT) {
-      if ((here & ~clicked) >> lane & 1 && sg_is_kept (work, p[j + 1], (unsigned) c, old[j]))
+      if (here >> lane & 1 && sg_is_kept (work, p[j + 1], (unsigned) c, old[j]))
         rows->kind[j] = sg_kept + old[j];
       rows->any[j] = __ballot_sync (~0u, rows->kind[j] != 0);
     }

@@ -26,11 +26,21 @@ struct SgMerge {
   unsigned min_cells, limit; /* of step 9: M, then L; both are 0 in merging by mean */
 };
 
+/* Returns the cells of the smaller of two regions, given with sg_marked. */
+__device__ __forceinline__ unsigned
+sg_least (unsigned na, unsigned nb)
+{
+  return min (na & ~sg_marked, nb & ~sg_marked);
+}
+
 /* Returns whether two regions may join by mean, or by cost. The smaller of the two then picks the other. In growth only
  * regions without a seed pick, whatever they touch. */
 __device__ __forceinline__ bool
-sg_may_join (const SgWork &work, const SgMerge &m, unsigned p, unsigned q, bool both_old, unsigned cells, unsigned cost)
+sg_may_join (const SgWork &work, const SgMerge &m, unsigned p, unsigned q, bool both_old, bool both_marked,
+    unsigned cells, unsigned cost)
 {
+  if (both_marked)
+    return false;
   if (m.limit)
     return cost < m.limit;
   return m.min_cells == 0 && !m.grows && !both_old && sg_near (p, q, work.merge[31 - __clz ((int) cells)] >> m.shift);
@@ -72,7 +82,7 @@ struct SgLocal {
   unsigned *link;                   /* number of the region that it has joined, or its own; << 16 the round in which
                                      * it joined or was joined by others */
   unsigned *best;                   /* cost << sg_local_bits | number of the partner; sg_none: no pick */
-  unsigned *cells, *luma, *cb, *cr; /* cells: with sg_old_bit if the region continues old ones */
+  unsigned *cells, *luma, *cb, *cr; /* cells: with sg_old_bit if the region continues old ones, and sg_marked */
   unsigned *table;                  /* edges seen in this round */
   unsigned *edge, *spare;           /* two 16-bit numbers, 0: removed; room for as many */
   uint16_t *living, *living_spare;  /* regions that had not joined another when last listed; room for as many */
@@ -105,7 +115,7 @@ sg_fits_local (unsigned regions, unsigned edges, size_t size)
 /* Arrays of the frame's memory that are free during the last rounds: regions in their order, their means and first
  * picks, edges, and room for as many edges. */
 struct SgGathered {
-  uint4 *region; /* cells with sg_old_bit, then the three sums */
+  uint4 *region; /* cells with sg_old_bit and sg_marked, then the three sums */
   unsigned *mean, *best, *edge, *spare;
   unsigned *index; /* result: the index of each rank */
 };
@@ -245,10 +255,11 @@ __device__ __forceinline__ void
 sg_offer_first (const SgWork &work, const SgMerge &m, unsigned *best, uint2 rank, const SgRecord &ra,
     const SgRecord &rb)
 {
-  const unsigned ma = sg_mean (ra), mb = sg_mean (rb), na = sg_cells (ra), nb = sg_cells (rb), least = min (na, nb);
-  const unsigned distance = sg_distance (ma, mb), cost = sg_cost (distance, least);
+  const unsigned ma = sg_mean (ra), mb = sg_mean (rb), na = sg_weight (ra), nb = sg_weight (rb);
+  const unsigned least = sg_least (na, nb), distance = sg_distance (ma, mb), cost = sg_cost (distance, least);
   const unsigned key = (m.grows ? distance : cost) << sg_local_bits;
-  const bool joins = sg_may_join (work, m, ma, mb, (ra.x & rb.x & sg_old) != 0, least, cost);
+  const bool joins
+      = sg_may_join (work, m, ma, mb, (ra.x & rb.x & sg_old) != 0, (na & nb & sg_marked) != 0, least, cost);
   const bool a_first = na < nb || (na == nb && rank.x > rank.y);
 
   if ((joins && a_first) || na < m.min_cells || (m.grows && !(ra.x & sg_seeded)))
@@ -304,7 +315,7 @@ sg_gather (const SgWork &work, const SgGrid &grid, const SgMerge &m, SgRoots *ro
 
     work.rank[root] = rank;
     work.smallest[rank] = root;
-    to.region[rank] = make_uint4 (sg_cells (record) | (old ? sg_old_bit : 0), (unsigned) record.x,
+    to.region[rank] = make_uint4 (sg_weight (record) | (old ? sg_old_bit : 0), (unsigned) record.x,
         (unsigned) (record.y >> 32), (unsigned) record.y);
     to.mean[rank] = sg_mean (record) | (old ? sg_old_mean : 0) | (record.x & sg_seeded ? 0 : sg_free_mean);
   }

@@ -84,8 +84,8 @@ __device__ void
 sg_number_merged (const SgWork &work, const SgGrid &grid, const uint4 *merged, unsigned n)
 {
   for (unsigned i = sg_spread (); i < n; i += grid.step ())
-    sg_number_region (work, i, merged[i].x, merged[i].y, merged[i].z & ~sg_old_bit, (merged[i].z & sg_old_bit) != 0,
-        merged[i].w);
+    sg_number_region (work, i, merged[i].x, merged[i].y, merged[i].z & ~(sg_old_bit | sg_marked),
+        (merged[i].z & sg_old_bit) != 0, merged[i].w);
 }
 
 /* Stores the index of each cell before the borders move. `index`: the index of each value in `rank`; NULL: those values
@@ -136,6 +136,10 @@ sg_graph_kernel (const __grid_constant__ SgWork work, unsigned size)
   sg_find_components (work, grid, &block, memory, size);
   const bool grows = sg_grow (work, grid, &block, memory, size);
 
+  if (work.n_clicks > 0) {
+    sg_mark_regions (work, grid);
+    grid.barrier ();
+  }
   sg_count_pairs (work, &block, (SgTilePairs *) memory, grows);
   grid.barrier ();
   sg_clear_sums ((SgSums *) memory);

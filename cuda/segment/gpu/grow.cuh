@@ -291,9 +291,17 @@ sg_grow (const SgWork &work, const SgGrid &grid, SgBlock *block, unsigned char *
 
   if (!listed)
     sg_grow_chunks (work, grid, block, memory, size);
-  /* weak borders are looked for when growth has ended */
+  /* regions are marked, and weak borders looked for, when growth has ended */
   return sg_grow_listed (work, grid, block, memory, size, listed ? work.control->listed : work.control->left, listed,
-      work.weak_borders || seeded > sg_few_regions ? 0 : sg_few_regions - seeded) > 0;
+      work.weak_borders || work.n_clicks > 0 || seeded > sg_few_regions ? 0 : sg_few_regions - seeded) > 0;
+}
+
+/* Marks the regions that hold cells of the `seeds` parameter. */
+__device__ void
+sg_mark_regions (const SgWork &work, const SgGrid &grid)
+{
+  for (unsigned i = sg_spread (); i < (unsigned) work.n_clicks; i += grid.step ())
+    atomicOr (&work.record[sg_find (work.parent, (unsigned) work.clicks[i])].x, (unsigned long long) sg_marked << 32);
 }
 
 } // namespace cf

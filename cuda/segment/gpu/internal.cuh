@@ -30,6 +30,9 @@ struct alignas (16) SgRecord {
 };
 constexpr unsigned long long sg_seeded = 1ull << 63, sg_old = 1ull << 62, sg_flags = sg_seeded | sg_old;
 constexpr long long sg_max_cells = 1ll << 24;
+/* The bit of a marked region (step 6) in its number of cells, which makes it larger than any other. A region that is
+ * marked joins none, so that this bit stays at its root. */
+constexpr unsigned sg_marked = 1u << 29;
 
 /* Counters and lengths of lists. All of them are 0 between two frames. */
 struct SgControl {
@@ -83,7 +86,7 @@ struct SgWork {
   int size, columns, rows, n; /* number of cells */
   unsigned seed, keep[3], merge[CF_SEGMENT_SIZES], weak[2], fraction, min_cells, max_regions;
   bool recurrent, similarity, reports, label_meta;
-  int output;
+  int output, rises;
   unsigned color, frame;
   int n_clicks;
   const int *clicks;    /* cells that the `seeds` parameter names, in device memory */
@@ -213,10 +216,17 @@ sg_mean_of_sums (unsigned n, unsigned luma, unsigned cb, unsigned cr)
   return sg_divide (luma, n, one) | sg_divide (cb, n, one) << 8 | sg_divide (cr, n, one) << 16;
 }
 
+/* Returns the cells of a region, with sg_marked where it is marked. */
+__device__ __forceinline__ unsigned
+sg_weight (const SgRecord &r)
+{
+  return (unsigned) (r.x >> 32) & (2 * sg_marked - 1);
+}
+
 __device__ __forceinline__ unsigned
 sg_cells (const SgRecord &r)
 {
-  return (unsigned) (r.x >> 32) & 0x3fffffffu;
+  return sg_weight (r) & ~sg_marked;
 }
 
 __device__ __forceinline__ unsigned

@@ -111,10 +111,11 @@ sg_offer_edge (const SgWork &work, const SgMerge &m, unsigned a, unsigned b)
 {
   unsigned long long *best = work.best[m.round & 1];
   const SgRecord ra = sg_load_record (work.record + a), rb = sg_load_record (work.record + b);
-  const unsigned ma = sg_mean (ra), mb = sg_mean (rb), na = sg_cells (ra), nb = sg_cells (rb), least = min (na, nb);
-  const unsigned distance = sg_distance (ma, mb), cost = sg_cost (distance, least);
+  const unsigned ma = sg_mean (ra), mb = sg_mean (rb), na = sg_weight (ra), nb = sg_weight (rb);
+  const unsigned least = sg_least (na, nb), distance = sg_distance (ma, mb), cost = sg_cost (distance, least);
   const unsigned long long key = (unsigned long long) (m.grows ? distance : cost) << 32;
-  const bool joins = sg_may_join (work, m, ma, mb, (ra.x & rb.x & sg_old) != 0, least, cost);
+  const bool joins
+      = sg_may_join (work, m, ma, mb, (ra.x & rb.x & sg_old) != 0, (na & nb & sg_marked) != 0, least, cost);
   const bool a_first = na < nb || (na == nb && a > b);
 
   if ((joins && a_first) || na < m.min_cells || (m.grows && !(ra.x & sg_seeded)))
@@ -127,7 +128,7 @@ sg_offer_edge (const SgWork &work, const SgMerge &m, unsigned a, unsigned b)
 __device__ __forceinline__ SgMerge
 sg_first_round (const SgWork &work, bool grows)
 {
-  return SgMerge { 2, grows, CF_SEGMENT_RISES, work.control->slots, work.control->roots[1], 0, 0 };
+  return SgMerge { 2, grows, work.rises, work.control->slots, work.control->roots[1], 0, 0 };
 }
 
 /* Returns whether the picks of the first round are made where pairs are counted: a single block cannot make that round,
@@ -399,10 +400,12 @@ sg_join_weak (const SgWork &work, const SgGrid &grid)
     const unsigned long long key = work.edge[i];
     const unsigned a = (unsigned) (key >> 32), b = (unsigned) key, weak = work.weak_count[slot];
     const unsigned perimeter = min (work.perimeter[a], work.perimeter[b]);
+    const bool marked
+        = work.n_clicks > 0 && ((sg_weight (work.record[a]) | sg_weight (work.record[b])) & sg_marked);
 
     work.key[slot] = sg_none_64;
     work.weak_count[slot] = 0;
-    if ((unsigned long long) weak << 16 > (unsigned long long) work.fraction * perimeter)
+    if (!marked && (unsigned long long) weak << 16 > (unsigned long long) work.fraction * perimeter)
       sg_unite (work.parent, a, b);
   }
 }

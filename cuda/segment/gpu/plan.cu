@@ -235,6 +235,7 @@ sg_describe (const CfVideo *video, const CfSegmentSetup &u, SgWork *w)
   w->similarity = u.similarity;
   w->reports = u.reports;
   w->output = u.output;
+  w->rises = u.rises;
   w->color = u.color;
   w->n_clicks = u.n_seeds;
 }

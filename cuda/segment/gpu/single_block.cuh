@@ -99,7 +99,7 @@ sg_local_update_mean (const SgLocal &l, const SgMerge &m, unsigned i)
 {
   const unsigned cells = l.cells[i], n = cells & ~sg_old_bit;
 
-  l.mean[i] = sg_mean_of_sums (n, l.luma[i], l.cb[i], l.cr[i])
+  l.mean[i] = sg_mean_of_sums (n & ~sg_marked, l.luma[i], l.cb[i], l.cr[i])
       | (cells & sg_old_bit ? sg_old_mean : 0) | (n < m.min_cells ? sg_small_mean : 0) | (l.mean[i] & sg_free_mean);
 }
 
@@ -200,10 +200,11 @@ sg_local_pick (const SgWork &work, const SgLocal &l, const SgMerge &m, unsigned 
   for (unsigned i = threadIdx.x; i < n; i += sg_threads) {
     const unsigned edge = l.spare[i], a = edge & 0xffff, b = edge >> 16, ma = l.mean[a], mb = l.mean[b];
     const unsigned ca = ma & sg_color_bits, cb = mb & sg_color_bits;
-    const unsigned na = l.cells[a] & ~sg_old_bit, nb = l.cells[b] & ~sg_old_bit, least = min (na, nb);
+    const unsigned na = l.cells[a] & ~sg_old_bit, nb = l.cells[b] & ~sg_old_bit, least = sg_least (na, nb);
     const unsigned distance = sg_distance (ca, cb), cost = sg_cost (distance, least);
     const unsigned key = (m.grows ? distance : cost) << sg_local_bits;
-    const bool joins = sg_may_join (work, m, ca, cb, (ma & mb & sg_old_mean) != 0, least, cost);
+    const bool joins
+        = sg_may_join (work, m, ca, cb, (ma & mb & sg_old_mean) != 0, (na & nb & sg_marked) != 0, least, cost);
     const bool a_first = na < nb || (na == nb && a > b);
 
     if ((joins && a_first) || (ma & sg_small_mean) || (m.grows && (ma & sg_free_mean)))
