@@ -88,7 +88,7 @@
  * 8. Merging by mean: rounds in which each region picks among the larger ones that it touches (those of more cells,
  *    or of as many and with a smaller root; a marked one counts as larger than any that is not) and for which
  *    rel (m, m', T(k)), until no region picks. In round r = 0, 1, .. R - 1, N of T(k) is >> (R - r), and the rounds go
- *    on even if no region picks: so the most alike merge first, and what merges depends little on noise. R is 5, or 9
+ *    on even if no region picks: so the most alike merge first, and what merges depends little on noise. R is 5, or 7
  *    where `seeds` lists pixels of the frame: else two things that differ little, with a soft border between them,
  *    would become one before what belongs to a marked region has joined it. Two regions that both continue old regions
  *    do not pick each other: what was separate stays separate. The more cells the smaller of the two has, the more
@@ -194,7 +194,7 @@ typedef struct {
 #define CF_SEGMENT_NO_WEAK 65536         /* CfSegmentSetup.fraction, at which step 7 joins nothing */
 #define CF_SEGMENT_SIZES 32              /* values of k in step 8 */
 #define CF_SEGMENT_RISES 5               /* R of step 8 */
-#define CF_SEGMENT_SEEDED_RISES 9        /* the same with seeds */
+#define CF_SEGMENT_SEEDED_RISES 7        /* the same with seeds */
 #define CF_SEGMENT_LIMIT 81920u          /* L of step 9, */
 #define CF_SEGMENT_LIMIT_STEP 2048u      /* and by what it grows */
 #define CF_SEGMENT_COST_CELLS (1u << 24) /* cells beyond these do not count for a cost */

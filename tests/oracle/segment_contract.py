@@ -254,7 +254,7 @@ class Segmenter:
         square = self.merge_threshold ** 2
         full = np.array([math.floor(65536 * min(1, square * math.sqrt(self.z / (1000 * 2 ** k))) + 0.5)
                          for k in range(32)])
-        rises = 9 if self.listed.any() else 5
+        rises = 7 if self.listed.any() else 5
         r = 0
         while True:
             a, b = self.pairs[self.is_larger()].T

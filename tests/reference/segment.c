@@ -450,7 +450,7 @@ typedef enum { GROW, BY_MEAN, BY_SIZE, BY_COST } RoundKind;
 static uint32_t
 rises_of (const Work *w)
 {
-  return w->u->n_seeds > 0 ? 9 : 5;
+  return w->u->n_seeds > 0 ? 7 : 5;
 }
 
 /* Returns whether the means of two regions are similar by step 8, in the given round of it. */
