@@ -7,6 +7,7 @@
 #include "segment.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define FIELD(name) offsetof (CfSegmentParams, name)
@@ -109,11 +110,34 @@ read_seeds (const char *text, const CfVideo *video, CfSegmentSetup *setup, CfSta
     if (setup && is_inside (video, x, y))
       setup->seeds[setup->n_seeds++] = y / setup->size * setup->columns + x / setup->size;
   }
-  if (setup && setup->n_seeds > 0) {
-    setup->rises = CF_SEGMENT_SEEDED_RISES;
-    setup->max_regions = setup->n_seeds > setup->max_regions ? setup->n_seeds : setup->max_regions;
-  }
   return CF_OK;
+}
+
+static int
+compare_cells (const void *a, const void *b)
+{
+  return *(const int *) a - *(const int *) b;
+}
+
+/* Sorts the cells of seeds, drops repeated ones, and sets what depends on them. */
+static void
+use_seeds (CfSegmentSetup *setup)
+{
+  const int n = setup->n_seeds;
+
+  qsort (setup->seeds, (size_t) n, sizeof setup->seeds[0], compare_cells);
+  setup->n_seeds = 0;
+  for (int i = 0; i < n; i++)
+    if (i == 0 || setup->seeds[i] != setup->seeds[i - 1])
+      setup->seeds[setup->n_seeds++] = setup->seeds[i];
+  setup->rises = n > 0 ? CF_SEGMENT_SEEDED_RISES : CF_SEGMENT_RISES;
+  setup->max_regions = setup->n_seeds > setup->max_regions ? setup->n_seeds : setup->max_regions;
+}
+
+bool
+cf_segment_same_seeds (const CfSegmentSetup *a, const CfSegmentSetup *b)
+{
+  return a->n_seeds == b->n_seeds && memcmp (a->seeds, b->seeds, (size_t) a->n_seeds * sizeof a->seeds[0]) == 0;
 }
 
 /* ---- set-up ------------------------------------------------------------- */
@@ -172,18 +196,20 @@ cf_segment_setup (const CfVideo *video, const CfCommon *common, const CfSegmentP
     CfStatus *status)
 {
   int level[3];
+  CfCode code;
 
   memset (setup, 0, sizeof *setup);
   set_cells (video, p, setup);
   set_thresholds (p, setup);
-  setup->rises = CF_SEGMENT_RISES;
   setup->max_regions = p->max_regions;
   setup->similarity = p->seed_similarity;
   setup->reports = reports (p);
   setup->output = (CfSegmentOutput) p->output;
   cf_color_levels (&common->colors, cf_format_info (video->format)->rgb, p->boundary_color, level);
   setup->color = (uint32_t) (level[0] | level[1] << 8 | level[2] << 16);
-  return read_seeds (p->seeds, video, setup, status);
+  code = read_seeds (p->seeds, video, setup, status);
+  use_seeds (setup);
+  return code;
 }
 
 /* ---- reported regions --------------------------------------------------- */

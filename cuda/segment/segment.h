@@ -34,7 +34,9 @@
  * 2. Kept cells (only where temporal = t > 0 and the previous frame was segmented into the same cells). Let m be the
  *    mean of the region to which c belonged in the previous frame, and p' the colour of c in that frame. c is kept if
  *    rel (p(c), m, t), or if c has hardly changed: rel (p(c), p', t / 3) and rel (p(c), m, min (1, 3 t)). Without the
- *    second rule, cells that joined a region only by growth would leave it in every frame.
+ *    second rule, cells that joined a region only by growth would leave it in every frame. No cell of a region is kept
+ *    that holds two or more cells of `seeds` where these are not the same cells as for the previous frame: so a region
+ *    is divided in which a user points at two things.
  *
  * 3. Seeds. A cell c that is not kept is a seed if rel (p(c), p(d), T) for each of its up to 8
  *    neighbours d; T = seed-threshold, or where that is 0:
@@ -99,7 +101,7 @@
  *    large regions never join because both are near to a small one between them, unless that one is marked.
  *
  * 9. Merging by size: rounds in which each region of fewer than M cells picks, among all that it touches, until none
- *    picks. Then, with L = 81920: while there are more than max-regions, and more than pixels of the frame listed in
+ *    picks. Then, with L = 81920: while there are more than max-regions, and more than cells of
  *    `seeds`, rounds in which each region picks among the larger ones (step 8) that it touches and for which the cost
  *    is below L, until no region picks; then L grows by 2048. So small regions of another colour stay longer than large
  *    ones of nearly the same.
@@ -157,7 +159,7 @@
  * | boundary-color | 0xAARRGGBB (0xffffffff) | next frame |
  *
  * State. A frame leaves to the next: the colour and the index of each cell, the mean and the cells (step 9),
- * id and birth frame of each region, and the next free id. The state is dropped at a reset and
+ * id and birth frame of each region, the cells of `seeds`, and the next free id. The state is dropped at a reset and
  * where s changes; other parameters may change at any frame. */
 #ifndef CF_SEGMENT_SEGMENT_H
 #define CF_SEGMENT_SEGMENT_H
@@ -223,7 +225,7 @@ typedef struct {
   CfSegmentOutput output;
   uint32_t color; /* boundary-color as Y | Cb << 8 | Cr << 16, or R | G << 8 | B << 16 for RGB formats */
   int n_seeds;
-  int seeds[CF_SEGMENT_MAX_SEEDS]; /* cell numbers; points outside the frame are left out */
+  int seeds[CF_SEGMENT_MAX_SEEDS]; /* cell numbers, each once, ascending */
 } CfSegmentSetup;
 
 /* Sums over the pixels of one region, as both backends collect them. */
@@ -243,6 +245,9 @@ void cf_segment_describe (CfFormat format, const CfSegmentRegion *found, unsigne
  * CF_OK, or CF_BAD_VALUE with a sentence in `status` for text in `seeds` that is no list of points. Any thread. */
 CfCode cf_segment_setup (const CfVideo *video, const CfCommon *common, const CfSegmentParams *params,
     CfSegmentSetup *setup, CfStatus *status);
+
+/* Returns whether two setups have the same seeds. Any thread. */
+bool cf_segment_same_seeds (const CfSegmentSetup *a, const CfSegmentSetup *b);
 
 extern const CfFilter cf_segment;
 extern const CfOps cf_segment_cpu, cf_segment_cuda;

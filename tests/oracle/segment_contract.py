@@ -65,7 +65,7 @@ def sides(cells, corners=False):
 
 class Segmenter:
     """Segments frames of (height, width, 3) samples: RGB where `is_rgb`, else Y, Cb, Cr. The settings are those of the
-    element, with _ for -."""
+    element, with _ for -, and stay the same for all frames."""
 
     def __init__(self, is_rgb, bits=8, seed_threshold=1, seed_similarity=False, seeds=(), merge_threshold=0.12,
                  weak_difference=0.03, weak_fraction=1, min_size=0, max_regions=65535, temporal=0.15, cell_size=0):
@@ -96,10 +96,10 @@ class Segmenter:
         self.grid = np.arange(self.z).reshape(self.h, self.w)
         self.touch, self.near = sides(self.grid), sides(self.grid, corners=True)
         self.listed = np.zeros(self.z, bool)
-        inside = [(x, y) for x, y in self.seeds if x < width and y < height]
-        for x, y in inside:
-            self.listed[self.of_pixel[y, x]] = True
-        self.most = max(self.max_regions, len(inside))
+        for x, y in self.seeds:
+            if x < width and y < height:
+                self.listed[self.of_pixel[y, x]] = True
+        self.most = max(self.max_regions, self.listed.sum())
 
     def kept_cells(self):
         """Step 2."""

@@ -24,6 +24,8 @@ typedef struct {
   const SgState *before;
   int n;          /* cells */
   Color *q, *p;   /* of each cell: its own colour, and that of step 1 */
+  bool *listed;   /* of each cell: whether it is one of seeds */
+  int n_listed;
   int *root;      /* of each cell */
   Region *region; /* indexed by root */
   int *pick, *next;
@@ -233,6 +235,17 @@ is_kept (const Work *w, int cell, int old)
   return rel (&w->p[cell], &w->before->p[cell], t / 3) && rel (&w->p[cell], mean, 3 * t < 1 ? 3 * t : 1);
 }
 
+/* Sets held[] to how many cells of seeds each old region holds, to 0 where these are the same as before. */
+static void
+count_new_seeds (const Work *w, int *held)
+{
+  memset (held, 0, (size_t) w->n * sizeof *held);
+  if (w->before->n_regions == 0 || memcmp (w->listed, w->before->listed, (size_t) w->n * sizeof *w->listed) == 0)
+    return;
+  for (int i = 0; i < w->n; i++)
+    held[w->before->label[i]] += w->listed[i];
+}
+
 /* ---- components --------------------------------------------------------- */
 
 static int
@@ -343,18 +356,17 @@ find_components (Work *w)
 {
   const SgSetup *u = w->u;
   g_autofree int *class = g_new (int, w->n), *h = g_new (int, w->n), *stack = g_new (int, w->n);
+  int *held = w->next;
   int threshold = u->similarity ? otsu (w, h) : -1;
 
+  count_new_seeds (w, held);
   for (int i = 0; i < w->n; i++) {
     int old = w->before->n_regions > 0 ? w->before->label[i] : 0;
-    bool clicked = false;
 
-    for (int k = 0; k < u->n_seeds; k++)
-      clicked = clicked || u->seeds[k] == i;
     class[i] = 0;
-    if (w->before->n_regions > 0 && is_kept (w, i, old))
+    if (w->before->n_regions > 0 && held[old] < 2 && is_kept (w, i, old))
       class[i] = 2 + old;
-    else if (clicked || (is_smooth (w, i) && (!u->similarity || h[i] > threshold)))
+    else if (w->listed[i] || (is_smooth (w, i) && (!u->similarity || h[i] > threshold)))
       class[i] = 1;
   }
   flood (w, class, stack);
@@ -450,7 +462,7 @@ typedef enum { GROW, BY_MEAN, BY_SIZE, BY_COST } RoundKind;
 static uint32_t
 rises_of (const Work *w)
 {
-  return w->u->n_seeds > 0 ? 7 : 5;
+  return w->n_listed > 0 ? 7 : 5;
 }
 
 /* Returns whether the means of two regions are similar by step 8, in the given round of it. */
@@ -668,7 +680,7 @@ segment (Work *w)
     ;
   while (run_round (w, BY_SIZE, u->min_cells))
     ;
-  for (uint32_t limit = 81920; count_roots (w) > MAX (u->max_regions, u->n_seeds); limit += 2048)
+  for (uint32_t limit = 81920; count_roots (w) > MAX (u->max_regions, w->n_listed); limit += 2048)
     while (run_round (w, BY_COST, limit))
       ;
 }
@@ -677,6 +689,7 @@ void
 sg_state_free (SgState *state)
 {
   g_free (state->p);
+  g_free (state->listed);
   g_free (state->label);
   g_free (state->region);
   memset (state, 0, sizeof *state);
@@ -697,13 +710,18 @@ sg_segment (const SgSetup *u, const SgState *before, SgState *after)
     .n = n,
     .q = q,
     .p = g_new (Color, n),
+    .listed = g_new0 (bool, n),
     .root = root,
     .region = region,
     .pick = pick,
     .next = next,
     .best = best };
 
-  *after = (SgState) { .p = w.p, .columns = u->columns, .size = u->size };
+  for (int i = 0; i < u->n_seeds; i++) {
+    w.n_listed += !w.listed[u->seeds[i]];
+    w.listed[u->seeds[i]] = true;
+  }
+  *after = (SgState) { .p = w.p, .listed = w.listed, .columns = u->columns, .size = u->size };
   segment (&w);
   number (&w, after);
   for (int i = 0; i < 4; i++) {

@@ -21,7 +21,7 @@ typedef struct {
     double seed, merge, weak, fraction, temporal;
     uint32_t min_cells;
     int max_regions; /* 0: no limit */
-    bool similarity;
+    bool similarity, unseeded; /* unseeded: without `seeds` */
     const char *levels, *labels;
     uint32_t id[4];
   } frame[FRAMES];
@@ -221,6 +221,31 @@ static const Known known[] = {
           .id = { 1, 2 } } } },
   { "a weak border of marked regions", 5, 1, 1, 2, { 0, 4 },
       { { .weak = .05, .fraction = .5, .levels = "abcde", .labels = "aaabb", .id = { 1, 2 } } } },
+  { "new seeds divide a region", 20, 1, 1, 2, { 3, 17 },
+      { { .seed = 1,
+            .merge = .12,
+            .unseeded = true,
+            .levels = "aaaaaaaaaaaaaaaaaaaa",
+            .labels = "aaaaaaaaaaaaaaaaaaaa",
+            .id = { 1 } },
+          { .seed = 1,
+              .merge = .12,
+              .temporal = .15,
+              .levels = "aaaaaaaaaaaaaaaaaaaa",
+              .labels = "aaaaaaaaaaaaaaaabbbb",
+              .id = { 2, 3 } } } },
+  { "one new seed does not", 20, 1, 1, 1, { 17 },
+      { { .seed = 1,
+            .merge = .12,
+            .unseeded = true,
+            .levels = "aaaaaaaaaaaaaaaaaaaa",
+            .labels = "aaaaaaaaaaaaaaaaaaaa",
+            .id = { 1 } },
+          { .seed = 1,
+              .temporal = .15,
+              .levels = "aaaaaaaaaaaaaaaaaaaa",
+              .labels = "aaaaaaaaaaaaaaaaaaaa",
+              .id = { 1 } } } },
   /* In the second frame nothing else is a seed, and nothing merges. */
   { "a cell of seeds is kept", 8, 1, 1, 1, { 1 },
       { { .seed = .05, .merge = .1, .levels = "aaaakkkk", .labels = "aaaabbbb", .id = { 1, 2 } },
@@ -287,7 +312,7 @@ frame_of (const Known *k, int i, SgState *state)
     .min_cells = k->frame[i].min_cells ? k->frame[i].min_cells : 1,
     .max_regions = k->frame[i].max_regions ? k->frame[i].max_regions : 65535,
     .similarity = k->frame[i].similarity,
-    .n_seeds = k->n_seeds,
+    .n_seeds = k->frame[i].unseeded ? 0 : k->n_seeds,
     .seeds = k->seeds };
   char labels[MOST + 1] = "";
   SgState after;

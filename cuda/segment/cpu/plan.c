@@ -219,12 +219,6 @@ set_plane (CfSgCpu *m, int p)
   m->painted = m->painted || painted > 0;
 }
 
-static int
-compare_ints (const void *a, const void *b)
-{
-  return *(const int *) a - *(const int *) b;
-}
-
 /* Derives everything else from m->setup; `old` is the plan before the update. */
 static CfCode
 prepare (CfSgCpu *m, const CfSgCpu *old, const CfPlan *plan, CfStatus *status)
@@ -242,7 +236,6 @@ prepare (CfSgCpu *m, const CfSgCpu *old, const CfPlan *plan, CfStatus *status)
   for (int i = 0; i < m->setup.n_seeds; i++)
     m->setup.seeds[i] = (int) cf_sg_row_start (m, m->setup.seeds[i] / m->setup.columns) +
         m->setup.seeds[i] % m->setup.columns;
-  qsort (m->setup.seeds, (size_t) m->setup.n_seeds, sizeof m->setup.seeds[0], compare_ints);
   return code == CF_OK ? allocate_pixels (m, plan->params, status) : code;
 }
 
@@ -313,6 +306,7 @@ enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage *out, 
   cf_sg_find_components (m);
   cf_sg_merge (m);
   m->has_state = true;
+  m->last = m->setup;
   need_sums = m->setup.reports || (m->painted && m->setup.output == CF_SEGMENT_MEAN);
   m->has_runs = need_sums || m->painted;
   if (m->has_runs)

@@ -164,6 +164,20 @@ find_threshold (CfSgCpu *m)
 
 /* ---- 2 and 3: kinds ------------------------------------------------------ */
 
+/* Lets no cell of an old region be kept that holds two or more new seeds: its mean becomes 0, to which no colour is
+ * near. */
+static void
+divide_regions (CfSgCpu *m)
+{
+  memset (m->carrier, 0, m->n_before * sizeof *m->carrier);
+  for (int i = 0; i < m->setup.n_seeds; i++) {
+    const uint32_t old = m->label[1 - m->now][m->setup.seeds[i]];
+
+    if (m->carrier[old]++ > 0)
+      m->found_mean[1 - m->now][old] = 0;
+  }
+}
+
 /* The squared lengths of a row of cells, and its links (simd.h). */
 typedef struct {
   uint32_t *length;
@@ -497,6 +511,8 @@ cf_sg_find_components (CfSgCpu *m)
   cf_sg_run (m, m->n_strips, mean_strip);
   if (m->setup.similarity)
     find_threshold (m);
+  if (m->use_state && !cf_segment_same_seeds (&m->setup, &m->last))
+    divide_regions (m);
   cf_sg_run (m, m->n_strips, runs_strip);
   for (int row = CF_SG_STRIP_ROWS; row < m->setup.rows; row += CF_SG_STRIP_ROWS)
     join_runs (m, m->row_runs[row - 1], m->row_runs[row]);

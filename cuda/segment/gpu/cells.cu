@@ -125,6 +125,22 @@ sg_colors_kernel (const __grid_constant__ SgWork work)
       : sg_cell_color<0> (work, x0, y0, x1, y1);
 }
 
+/* Lets no cell of an old region be kept that holds two or more new seeds: its mean becomes 0, to which no colour is
+ * near. One block. first_piece is 0 before and after. */
+__global__ void __launch_bounds__ (1024)
+sg_divide_kernel (const __grid_constant__ SgWork work)
+{
+  for (int i = (int) threadIdx.x; i < work.n_clicks; i += (int) blockDim.x) {
+    const unsigned old = work.before.label[work.clicks[i]];
+
+    if (atomicAdd (work.first_piece + old, 1u) == 1)
+      work.before.mean[old] = 0;
+  }
+  __syncthreads ();
+  for (int i = (int) threadIdx.x; i < work.n_clicks; i += (int) blockDim.x)
+    work.first_piece[work.before.label[work.clicks[i]]] = 0;
+}
+
 /* Step 2: returns whether cell c of colour p stays in the old region of index `old`. */
 __device__ __forceinline__ bool
 sg_is_kept (const SgWork &work, unsigned p, unsigned c, unsigned old)
@@ -636,13 +652,16 @@ sg_launch_cells (const SgWork &work, cudaStream_t stream, CfStatus *status)
   const dim3 grid ((unsigned) (work.columns + tile_width - 1) / tile_width,
       (unsigned) (work.rows + tile_height - 1) / tile_height);
   const int size = sg_size_of_colors (work);
+  CfCode code = CF_OK;
 
-  if (size == 0) {
-    const CfCode code = sg_launch_colors (work, stream, status);
-
-    if (code != CF_OK)
-      return code;
+  if (work.divides) {
+    sg_divide_kernel<<<1, 1024, 0, stream>>> (work);
+    code = cf_cuda_launched ("sg_divide_kernel", status);
   }
+  if (code == CF_OK && size == 0)
+    code = sg_launch_colors (work, stream, status);
+  if (code != CF_OK)
+    return code;
   sg_select_cells_kernel (work.recurrent, size)<<<grid, threads, 0, stream>>> (work);
   return cf_cuda_launched ("sg_cells_kernel", status);
 }
@@ -650,8 +669,9 @@ sg_launch_cells (const SgWork &work, cudaStream_t stream, CfStatus *status)
 CfCode
 sg_init_cells (CfStatus *status)
 {
-  CfCode code = load_kernels ({ (const void *) sg_colors_kernel, (const void *) sg_roughness_kernel,
-      (const void *) sg_histogram_kernel, (const void *) sg_otsu_kernel }, sg_loading, status);
+  CfCode code = load_kernels ({ (const void *) sg_divide_kernel, (const void *) sg_colors_kernel,
+      (const void *) sg_roughness_kernel, (const void *) sg_histogram_kernel, (const void *) sg_otsu_kernel },
+      sg_loading, status);
 
   for (int size = 0; code == CF_OK && size <= 4; size += 2)
     code = load_kernels ({ (const void *) sg_select_cells_kernel (false, size),

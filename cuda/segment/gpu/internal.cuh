@@ -85,7 +85,7 @@ struct SgWork {
   /* parameters, from CfSegmentSetup */
   int size, columns, rows, n; /* number of cells */
   unsigned seed, keep[3], merge[CF_SEGMENT_SIZES], weak[2], fraction, min_cells, max_regions;
-  bool recurrent, similarity, reports, label_meta;
+  bool recurrent, divides, similarity, reports, label_meta; /* divides: regions with two or more new seeds (step 2) */
   int output, rises;
   unsigned color, frame;
   int n_clicks;

@@ -22,7 +22,7 @@ PlanShares shares;
 constexpr int most_shares = 5;
 
 struct SgPlanState {
-  CfSegmentSetup setup;
+  CfSegmentSetup setup, last; /* last: of the previous frame */
   SgWork work;       /* all members except those that change with each frame */
   SgState history[2]; /* used alternately */
   int parity;        /* history[parity] is what the last frame left */
@@ -501,6 +501,8 @@ sg_enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage *ou
   s->new_weak = false;
   work = s->work;
   work.recurrent = s->has_history && !s->setup.stateless;
+  work.divides = work.recurrent && !cf_segment_same_seeds (&s->setup, &s->last);
+  s->last = s->setup;
   s->frame = work.recurrent ? s->frame + 1 : 0;
   work.frame = s->frame;
   work.cell_list = work.root_list[work.recurrent ? 0 : 1];
