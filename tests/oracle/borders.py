@@ -407,7 +407,7 @@ LEVELS = {"16": 16, "40": 40, "100": 100, "180": 180, "Cb": None}
 HALVES = ((), ("seeds=40,160;280,160",), ("seed-threshold=0.02",), ("seed-threshold=0.03",), ("merge-threshold=0",),
           ("merge-threshold=0.03",), ("merge-threshold=0.06",), ("seed-threshold=0.02", "merge-threshold=0.03"),
           ("seed-threshold=0.03", "merge-threshold=0.06"),
-          ("seeds=40,160;280,160", "seed-threshold=0.001", "merge-threshold=0"), ("weak-fraction=0.3",))
+          ("seeds=40,160;280,160", "max-regions=1"), ("weak-fraction=0.3",))
 
 
 def right(label):

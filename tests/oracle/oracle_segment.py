@@ -546,6 +546,23 @@ def check_discs(tally, runner):
     report(tally, "five discs move for 300 frames", known and bad == 0, f"{bad} frames in which a disc has another id")
 
 
+def check_seeds(tally, runner):
+    """Checks that two seeds separate halves of nearly the same gray, wherever in a block of cells their soft border
+    lies, and that they are the reason."""
+    seeds, divided = "seeds=40,160;280,160", 0
+    for level, contrast, border, sigma in ((40, 12, 168, 0), (40, 6, 168, 0), (40, 6, 165, 2), (180, 6, 160, 2)):
+        rise = np.clip((np.arange(320) - border) / 16 + 0.5, 0, 1)
+        image = noisy(np.random.default_rng(1), np.tile((level + contrast * rise)[None, :, None], (320, 1, 3)), sigma)
+        divided += labels(runner, image).max() > 0
+        for sets in ((seeds,), (seeds, "max-regions=1")):
+            got = labels(runner, image, *sets)
+            right = ((got == got[160, 40]) == (np.arange(320) < border)).mean()
+            what = f"halves of {level} and {level + contrast}, border at {border}, noise {sigma}, {' '.join(sets)}"
+            report(tally, what, got.max() == 1 and right > 0.95,
+                   f"{got.max() + 1} regions, {right:.3f} right (over .95)")
+    report(tally, "without seeds some of these halves are one region", divided < 4, f"{divided} of 4 are divided")
+
+
 # ---- all checks ------------------------------------------------------------
 
 def check(tally, runner, images):
@@ -557,6 +574,7 @@ def check(tally, runner, images):
     check_steady(tally, runner)
     check_static(tally, runner, images)
     check_discs(tally, runner)
+    check_seeds(tally, runner)
 
 
 def check_element(tally, runner, images):

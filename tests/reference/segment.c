@@ -22,9 +22,9 @@ typedef struct {
 typedef struct {
   const SgSetup *u;
   const SgState *before;
-  int n;          /* cells */
-  Color *q, *p;   /* of each cell: its own colour, and that of step 1 */
-  bool *listed;   /* of each cell: whether it is one of seeds */
+  int n;        /* cells */
+  Color *q, *p; /* of each cell: its own colour, and that of step 1 */
+  bool *listed; /* of each cell: whether it is one of seeds */
   int n_listed;
   int *root;      /* of each cell */
   Region *region; /* indexed by root */

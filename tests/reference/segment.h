@@ -37,9 +37,9 @@ typedef struct {
 typedef struct {
   int n_cells, columns, size, n_regions;
   uint32_t frame, next_id;
-  SgColor *p; /* of each cell */
+  SgColor *p;   /* of each cell */
   bool *listed; /* whether the cell is one of seeds */
-  int *label; /* index of the region of each cell */
+  int *label;   /* index of the region of each cell */
   SgRegion *region;
 } SgState;
 

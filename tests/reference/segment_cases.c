@@ -66,8 +66,8 @@ const char *const sg_frame_settings[] = { "region-meta=1 label-meta=1",
   "temporal=0.1 min-size=4 merge-threshold=0.02 weak-fraction=1 seed-threshold=0.03" META,
   "temporal=0.02 merge-threshold=0.3 weak-difference=0.1 weak-fraction=0.5" META,
   "temporal=0.2 max-regions=6 min-size=1 seed-threshold=0" META,
-  "temporal=0.15 cell-size=2 seeds=3,3;9,9;20,10 min-size=1" META,
-  "merge-threshold=1 temporal=0.3" META, "seeds=3,3;30,9;20,18 merge-threshold=0.4 temporal=0.3" META,
+  "temporal=0.15 cell-size=2 seeds=3,3;9,9;20,10 min-size=1" META, "merge-threshold=1 temporal=0.3" META,
+  "seeds=3,3;30,9;20,18 merge-threshold=0.4 temporal=0.3" META,
   "seeds=3,3;30,9;9,18;19,18 temporal=0.05 max-regions=1 weak-fraction=0.3" META,
   "temporal=0.5 seed-similarity=1 output=boundaries" META, "temporal=0.0001 min-size=1 output=labels" META,
   "temporal=0.6 cell-size=1 min-size=3 seed-threshold=0.03" META, "weak-fraction=0.3 min-size=3" META, "temporal=0.15",
@@ -75,10 +75,9 @@ const char *const sg_frame_settings[] = { "region-meta=1 label-meta=1",
 
 /* Tested with large frames: the default is cells of 2. */
 const char *const sg_large_settings[] = { "region-meta=1 label-meta=1",
-  "seeds=100,100;900,600;400,700 merge-threshold=0.3" META,
-  "output=labels min-size=1 merge-threshold=0.04" META, "cell-size=1 output=boundaries" META,
-  "cell-size=5 seed-similarity=1 max-regions=100" META, "weak-fraction=0.5 max-regions=40 seed-threshold=0" META,
-  NULL };
+  "seeds=100,100;900,600;400,700 merge-threshold=0.3" META, "output=labels min-size=1 merge-threshold=0.04" META,
+  "cell-size=1 output=boundaries" META, "cell-size=5 seed-similarity=1 max-regions=100" META,
+  "weak-fraction=0.5 max-regions=40 seed-threshold=0" META, NULL };
 
 const char *const sg_sanitize_settings[] = { "region-meta=1 label-meta=1",
   "output=boundaries cell-size=2 seed-similarity=1" META, "output=labels cell-size=3 min-size=1 seeds=3,3;9,9" META,

@@ -20,7 +20,7 @@ typedef struct {
   struct {
     double seed, merge, weak, fraction, temporal;
     uint32_t min_cells;
-    int max_regions; /* 0: no limit */
+    int max_regions;           /* 0: no limit */
     bool similarity, unseeded; /* unseeded: without `seeds` */
     const char *levels, *labels;
     uint32_t id[4];

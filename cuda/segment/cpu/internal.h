@@ -89,7 +89,7 @@ typedef struct {
 
 typedef struct {
   const CfSgSimd *simd;
-  CfVideo video;        /* interlaced is false: a frame is segmented as a whole */
+  CfVideo video;              /* interlaced is false: a frame is segmented as a whole */
   CfSegmentSetup setup, last; /* last: of the previous frame. Their seeds are padded indices here */
   const CfFormatInfo *info;
   int n_colors; /* components that count for colours: 1 or 3 */
