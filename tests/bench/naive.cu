@@ -8,7 +8,8 @@
  * pixels, and reads its window from global memory, from a tile of the block's own pixels, or from a tile with a halo;
  * the median sorts the window, in memory of the thread or from the device's heap, or keeps the smaller half in a binary
  * heap. The recursive filter gives each quadrant a block and each row a thread, which stays a sample behind the row
- * above. Then the filter itself where blocks claim few chunks at a time, see irfilter/gpu/scheduler.cuh. */
+ * above. Last, its scheduler as the paper has it, and the filter itself with claims of few chunks
+ * (irfilter/gpu/scheduler.cuh). */
 #include "bench.h"
 #include "cf-test.h"
 
@@ -31,6 +32,7 @@ struct Task {
   const float *taps;  /* k x k, of the convolution, on the device */
   float divisor;      /* of it */
   float *y;           /* results of the four quadrants, on the device */
+  int *done;          /* progress and locks of their columns, on the device */
   float a, b[8 * 8];  /* of the recursive filter: all of a are equal */
 };
 
@@ -179,35 +181,73 @@ median (Task t)
 
 /* ---- recursive filter, border=zero -------------------------------------- */
 
+/* Computes a sample of quadrant q from those above and to the left of it, in the quadrant's direction. */
+template<class Y> __device__ void
+recurse (const Task &t, int q, Y *y, int r, int c)
+{
+  const int m = t.k;
+  auto in = [&] (int i, int j) {
+    return i < 0 || j < 0 ? 0 : (float) load<uint8_t> (t, q & 1 ? WIDTH - 1 - j : j, q & 2 ? HEIGHT - 1 - i : i);
+  };
+  auto before = [&] (int i, int j) { return i >= 0 && j >= 0 ? y[i * WIDTH + j] : i < 0 && j < 0 ? 0 : 0x1p-60f; };
+  float acc = 0x1p-60f;
+
+  for (int k = 0; k < m; k++)
+    for (int l = 0; l < m; l++)
+      acc = fmaf (t.a, in (r - k, c - l), acc);
+  for (int k = m - 1; k >= 1; k--)
+    for (int l = m - 1; l >= 0; l--)
+      acc = fmaf (t.b[k * m + l], before (r - k, c - l), acc);
+  for (int l = m - 1; l >= 1; l--)
+    acc = fmaf (t.b[l], before (r, c - l), acc);
+  y[r * WIDTH + c] = acc;
+}
+
 __global__ void __launch_bounds__ (ROWS_BLOCK)
 quadrants (Task t)
 {
-  const int q = blockIdx.x, m = t.k;
-  float *y = t.y + (size_t) q * WIDTH * HEIGHT;
-  auto in = [&] (int r, int c) {
-    return r < 0 || c < 0 ? 0 : (float) load<uint8_t> (t, q & 1 ? WIDTH - 1 - c : c, q & 2 ? HEIGHT - 1 - r : r);
-  };
-  auto before = [&] (int r, int c) { return r >= 0 && c >= 0 ? y[r * WIDTH + c] : r < 0 && c < 0 ? 0 : 0x1p-60f; };
+  float *y = t.y + (size_t) blockIdx.x * WIDTH * HEIGHT;
 
   for (int top = 0; top < HEIGHT; top += ROWS_BLOCK)
     for (int step = 0; step < WIDTH + ROWS_BLOCK; step++) {
       const int r = top + threadIdx.x, c = step - threadIdx.x;
 
-      if (r < HEIGHT && c >= 0 && c < WIDTH) {
-        float acc = 0x1p-60f;
-
-        for (int k = 0; k < m; k++)
-          for (int l = 0; l < m; l++)
-            acc = fmaf (t.a, in (r - k, c - l), acc);
-        for (int k = m - 1; k >= 1; k--)
-          for (int l = m - 1; l >= 0; l--)
-            acc = fmaf (t.b[k * m + l], before (r - k, c - l), acc);
-        for (int l = m - 1; l >= 1; l--)
-          acc = fmaf (t.b[l], before (r, c - l), acc);
-        y[r * WIDTH + c] = acc;
-      }
+      if (r < HEIGHT && c >= 0 && c < WIDTH)
+        recurse (t, blockIdx.x, y, r, c);
       __syncthreads ();
     }
+}
+
+/* The scheduler as the paper has it: a block claims its own column or, where that is not ready, the nearest one to the
+ * left that is, computes one sample, and releases it, until its own column is complete. There the threads of a block
+ * add up the window together, here one thread does, because the sum's order is fixed. A block waits with nothing
+ * claimed, so it does not matter which blocks are resident. */
+__global__ void
+one_sample (Task t)
+{
+  volatile float *y = t.y + (size_t) blockIdx.y * WIDTH * HEIGHT; /* not from L1: other blocks write it */
+  volatile int *done = t.done + blockIdx.y * WIDTH;               /* rows of each column */
+  int *locks = t.done + (4 + blockIdx.y) * WIDTH;
+
+  while (done[blockIdx.x] < HEIGHT) {
+    int c = blockIdx.x;
+
+    while (c > 0 && done[c - 1] <= done[c])
+      c--;
+    if (atomicCAS (&locks[c], 0, 1))
+      continue;
+    __threadfence ();
+    const int r = done[c];
+
+    if (r < HEIGHT && (c == 0 || done[c - 1] > r)) { /* it still is ready */
+      __threadfence ();
+      recurse (t, blockIdx.y, y, r, c);
+      __threadfence ();
+      done[c] = r + 1;
+    }
+    __threadfence ();
+    atomicExch (&locks[c], 0);
+  }
 }
 
 __global__ void
@@ -252,6 +292,8 @@ static const Naive packed_medians[] = {
 static const Naive recursives[] = {
   { "a block a quadrant, a thread a row", (const void *) quadrants, dim3 (4), dim3 (ROWS_BLOCK),
     (const void *) add_quadrants },
+  { "1 sample a claim, as in the paper", (const void *) one_sample, dim3 (WIDTH, 4), dim3 (1),
+    (const void *) add_quadrants },
   { "ours, 1 chunk a claim", NULL, 0, 0, NULL, 1 }, { "ours, 4 chunks a claim", NULL, 0, 0, NULL, 4 },
   { "ours, 16 chunks a claim", NULL, 0, 0, NULL, 16 }, { } };
 
@@ -263,9 +305,9 @@ static const struct {
   const Naive *naive;
 } filters[] = {
   { "convolve", "cudaconvolve kernel=...", CF_FORMAT_GRAY8, 1, { 3, 7, 15 }, convolves },
-  { "irfilter", "cudairfilter numerator=... border=zero", CF_FORMAT_GRAY8, 1, { 3, 5, 8 }, recursives },
   { "median", "cudamedian", CF_FORMAT_GRAY8, 1, { 3, 7, 15 }, medians },
   { "median", "cudamedian color-order=packed", CF_FORMAT_RGBA, 4, { 3, 7 }, packed_medians },
+  { "irfilter", "cudairfilter numerator=... border=zero", CF_FORMAT_GRAY8, 1, { 3, 5, 8 }, recursives },
 };
 
 /* ---- measuring ---------------------------------------------------------- */
@@ -325,6 +367,8 @@ enqueue_naive (void *user, int, const uint8_t *src, uint8_t *dst, size_t pitch)
   task.in = src;
   task.out = dst;
   task.pitch = pitch;
+  if (naive->then && cudaMemsetAsync (task.done, 0, 8 * sizeof (int) * WIDTH, stream) != cudaSuccess)
+    return 0;
   return cudaLaunchKernel (naive->kernel, naive->grid, naive->block, arguments, 0, stream) == cudaSuccess &&
       (!naive->then || cudaLaunchKernel (naive->then, tiles, tile, arguments, 0, stream) == cudaSuccess);
 }
@@ -338,7 +382,7 @@ measure (Run *run, BenchEnqueue enqueue, bool *right, char *error)
   uint8_t *in = (uint8_t *) malloc (3 * n), *out = in + n, *expected = out + n;
   double us = 0;
 
-  if (in && cudaMemset (f->out, 0, f->frame) == cudaSuccess)
+  if (in && cudaMemset (f->out, 0, f->frame) == cudaSuccess && cudaDeviceSynchronize () == cudaSuccess)
     us = bench_filter_us (f, enqueue, run, 0, error);
   if (us > 0 && us < 500) /* launches count */
     us = bench_filter_us (f, enqueue, run, 1, error);
@@ -413,8 +457,9 @@ measure_rows (Run *run, CfContext *context[2], int row, int k)
     run->naive = naive;
     const double us = same ? measure (run, naive->kernel ? enqueue_naive : enqueue_ours, &same, error) : 0;
     failed += !same;
-    printf ("%s  {\"filter\": \"%s\", \"size\": %d, \"kernel\": \"%s\", \"us\": %.2f, \"ours_us\": %.2f, \"right\": %s}",
-        any ? ",\n" : "", filters[row].name, k, naive->what, us, ours, same ? "true" : "false");
+    printf ("%s  {\"filter\": \"%s\", \"size\": %d, \"kernel\": \"%s\", ", any ? ",\n" : "", filters[row].name, k,
+        naive->what);
+    printf ("\"us\": %.2f, \"ours_us\": %.2f, \"right\": %s}", us, ours, same ? "true" : "false");
     fflush (stdout);
     any = true;
   }
@@ -449,6 +494,7 @@ main (void)
   run.video.height = HEIGHT;
   if (!context[1] || cudaDeviceSetLimit (cudaLimitMallocHeapSize, (size_t) 1 << 30) != cudaSuccess ||
       cudaMalloc (&run.task.taps, MOST * MOST * sizeof (float)) != cudaSuccess ||
+      cudaMalloc (&run.task.done, 8 * sizeof (int) * WIDTH) != cudaSuccess ||
       cudaMalloc (&run.task.y, 4 * sizeof (float) * WIDTH * HEIGHT) != cudaSuccess) {
     fprintf (stderr, "memory: %s\n", cudaGetErrorString (cudaGetLastError ()));
     return 1;
@@ -474,6 +520,7 @@ main (void)
   }
   printf ("\n]}\n");
   (void) cudaFree (run.task.y);
+  (void) cudaFree (run.task.done);
   (void) cudaFree ((void *) run.task.taps);
   cf_context_free (context[1]);
   cf_context_free (context[0]);
