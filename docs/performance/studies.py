@@ -162,9 +162,9 @@ def naive(report):
             'studies.py.', 120),
         page.table(('filter', 'window', 'naive kernel', 'its time', 'ours', 'times'), tables[False]).rstrip(),
         textwrap.fill(
-            "The scheduler of the recursive filter: the paper's, whose blocks claim a single sample (here of one thread "
-            "each, because the sum's order is fixed); this one's, held to few chunks a claim, 8 rows of a strip of 128 "
-            'columns (64 from m = 5 on); ours takes all that are ready.', 120),
+            "The scheduler of the recursive filter: the paper's, whose blocks claim a single sample (here of one "
+            "thread each, because the sum's order is fixed); this one's, held to few chunks a claim, 8 rows of a strip "
+            'of 128 columns (64 from m = 5 on); ours takes all that are ready.', 120),
         page.table(('filter', 'window', 'claims', 'time', 'ours', 'times'), tables[True])))
 
 
