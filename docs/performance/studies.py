@@ -6,6 +6,7 @@ and its plot, study-NAME.png beside this script.
 
 usage: docs/performance/studies.py sizes SIZES.json... PAGE.md
        docs/performance/studies.py speedup SPEEDUP.json... PAGE.md
+       docs/performance/studies.py naive NAIVE.json PAGE.md
 
 Of several files of the same study, the middle one of each row's times counts.
 
@@ -19,7 +20,9 @@ speedup: how many times faster than sequential C the filters are on one core, on
     'cudamedian color-order=packed kernel-size=3' 'cudamedian color-order=packed kernel-size=7'
     'cudamedian color-order=packed kernel-size=15' 'cudaconvolve preset=gauss kernel-size=5'
 with as many cores as there are (--cores 1 where other programs run: the times of several cores are elapsed ones).
-Needs gnuplot with cairo.
+naive: the filters' kernels beside those that one first writes, and beside themselves with other claims of work, by
+  naive > NAIVE.json
+Needs gnuplot with cairo; naive, which has no plot, does not.
 """
 import json
 import os
@@ -142,14 +145,40 @@ def speedup(rows, image, title):
             ['filter', 'frame', *places], lines)
 
 
+def naive(report):
+    """Returns the tables of tests/bench/naive.cu's rows, with heading and text."""
+    if not all(row['right'] for row in report['rows']):
+        sys.exit('a result is not that of the CPU')
+    tables = {True: [], False: []}
+    for row in report['rows']:
+        tables['claim' in row['kernel']].append((
+            row['filter'], f"{row['size']} x {row['size']}", row['kernel'], number(row['us']), number(row['ours_us']),
+            number(row['us'] / row['ours_us'])))
+    return '\n\n'.join((
+        '## Speed-up over naive CUDA', textwrap.fill(
+            'Microseconds per frame of 1080p, GRAY8, of packed colours RGBA: the kernels alone, over more frames than '
+            "the L2 cache holds, each result compared with the CPU's. The naive kernels are those of students' reports "
+            f"and tutorials, see tests/bench/naive.cu. {report['gpu']}, {report['date']}; the command is in "
+            'studies.py.', 120),
+        page.table(('filter', 'window', 'naive kernel', 'its time', 'ours', 'times'), tables[False]).rstrip(),
+        textwrap.fill(
+            "The scheduler of the recursive filter: the paper's, whose blocks claim a single sample (here of one "
+            "thread each, because the sum's order is fixed); this one's, held to few chunks a claim, 8 rows of a strip "
+            'of 128 columns (64 from m = 5 on); ours takes all that are ready.', 120),
+        page.table(('filter', 'window', 'claims', 'time', 'ours', 'times'), tables[True])))
+
+
 def main():
-    if len(sys.argv) < 4 or sys.argv[1] not in ('sizes', 'speedup'):
+    if len(sys.argv) < 4 or sys.argv[1] not in ('sizes', 'speedup', 'naive'):
         sys.exit(__doc__)
     name, *files, path = sys.argv[1:]
     reports = []
     for file in files:
         with open(file, encoding='utf-8') as report:
             reports.append(json.load(report))
+    if name == 'naive':
+        page.replace(path, 'study naive', naive(reports[0]))
+        return
     title = where(reports[0])
     image = f"study-{name}{'' if reports[0]['machine']['gpu'] else '-cpu'}"
     heading, text, head, lines = (sizes if name == 'sizes' else speedup)(

@@ -55,7 +55,7 @@ for plugin in coreelements app videotestsrc videoconvertscale videorate rawparse
   fi
 done
 cp "$build/gst/libgstcudafilters.so" "$to/plugins/"
-for program in kernelcheck soak sameframes gpufault; do
+for program in kernelcheck naive soak sameframes gpufault; do
   [ ! -x "$build/tests/$program" ] || cp "$build/tests/$program" "$to/bin/"
 done
 [ -z "${CF_WATCHED:-}" ] || cp "$CF_WATCHED/tests/kernelcheck" "$to/bin/kernelcheck-watched"
