@@ -51,7 +51,7 @@ struct State {
   LongWeights longer;
   Operands operands;
   CfVideo largest;     /* the frames at init; later ones may be smaller */
-  void *cells;         /* HIDE: allocated once a preset needs it, for frames up to that size */
+  void *cells, *sums;  /* HIDE, LONG: allocated once a preset needs it, for frames up to that size */
   Late late;           /* test override of sparse.cu */
 };
 
@@ -234,20 +234,6 @@ put_small (SmallWeights *small, int limb, const int32_t *weights, int w, int h, 
       (uint8_t *) small->row[limb] + 12);
 }
 
-/* Fills the weights of long.cu. Those of a box may be any number, the same for all taps: row 1, column c. */
-void
-put_long (LongWeights *weights, const CfConvolution &c)
-{
-  const bool uniform = in_range (c.row, c.w, 1, 1) && in_range (c.col, c.h, c.col[0], c.col[0]);
-
-  memcpy (weights->row, c.row, sizeof c.row);
-  memcpy (weights->col, c.col, sizeof c.col);
-  weights->scale = uniform ? c.col[0] : 1;
-  for (int i = 0; uniform && i < c.h; i++)
-    weights->col[i] = 1;
-  weights->bytes = c.bits == 8 && in_range (c.row, c.w, 0, 255);
-}
-
 /* Fills the weights of the plan's variant and its fallback. */
 void
 put_weights (State *s)
@@ -269,7 +255,7 @@ put_weights (State *s)
     memcpy (s->wide.col, c.col, sizeof *c.col * (size_t) c.h);
   }
   if (s->kind == LONG)
-    put_long (&s->longer, c);
+    convolve_fill_long (c, &s->longer);
   if (s->kind == WIDE && !c.separable) {
     memcpy (s->wide.row, c.weights, sizeof *c.weights * 9);
     memcpy (s->wide.col, c.weights_y, sizeof *c.weights * 9);
@@ -328,6 +314,10 @@ set_up (CfPlan *plan, CfStatus *status)
     next->cells = s->cells = cf_gpu_alloc (CF_DEVICE, convolve_hide_bytes (&s->largest), status);
     code = s->cells ? CF_OK : CF_NO_MEMORY;
   }
+  if (code == CF_OK && next->kind == LONG && !s->sums) {
+    next->sums = s->sums = cf_gpu_alloc (CF_DEVICE, convolve_long_bytes (&s->largest, &plan->common), status);
+    code = s->sums ? CF_OK : CF_NO_MEMORY;
+  }
   if (code == CF_OK && (next->fallback == SEPARABLE || next->fallback == WIDE)) {
     next->c = resolved;
     next->rounding = convolve_rounding_of (resolved);
@@ -363,6 +353,7 @@ void
 convolve_free (CfPlan *plan)
 {
   cf_gpu_free (CF_DEVICE, state_of (plan)->cells);
+  cf_gpu_free (CF_DEVICE, state_of (plan)->sums);
 }
 
 /* ---- groups ------------------------------------------------------------- */
@@ -549,7 +540,8 @@ convolve_enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfIma
     case WIDE:
       return convolve_wide_launch (&work, s->wide, handle, status);
     case LONG:
-      return convolve_long_launch (&work, s->longer, handle, status);
+      return convolve_long_launch (&work, s->longer, s->sums, convolve_long_bytes (&s->largest, &plan->common),
+          plan->context->max_shared, handle, status);
     default:
       return convolve_small_launch (&work, s->small, handle, status);
   }
