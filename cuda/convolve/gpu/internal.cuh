@@ -130,7 +130,7 @@ struct AxisWeights {
 /* Weights of long.cu, one byte of those of an axis: row 8 p + n has, from byte 16 on, those of the samples that output
  * 4 (n / 2) + 2 p + n % 2 of a warp's outputs needs, from the first sample that output 0 may need on; zeros around. */
 struct LongAxis {
-  uint4 at[16][26];
+  uint4 at[16][25];
 };
 
 /* S = scale times the sum with the weights. chunks: of 32 samples that 64 outputs need. */

@@ -12,17 +12,18 @@
  *
  * Product: the left operand are 32 lines, the right one is a band of weights: column n of it has the weights of output
  * n, one sample further than those of output n - 1. For 64 outputs and 32 samples a warp needs 16 mma; half of the
- * weights are those of the 32 samples before, for outputs 32 further (multiply_band ()). Lane 4 g + t has the lines
- * 4 g .. 4 g + 3, and of 32 samples those from 8 t on; it ends up with 4 lines of the outputs 16 j + 4 t .. + 3.
+ * weights are those of the 32 samples before, for outputs 32 further (multiply_band ()). Lane 4 g + t ends up with four
+ * lines of the outputs 16 j + 4 t .. 16 j + 4 t + 3.
  *
- * Rows: 4 warps a block; it makes 32 rows of 256 sums, lines are rows. Four rows of a sum's byte are a word, the four
- * words of neighbours a vector, and as such they are stored: for each byte of the sums a plane of `quads` x `columns`
- * words, with the rows above and below the image that the columns need.
- * Columns: a warp makes 64 rows of 32 columns, lines are columns; a block has a warp for each 64 rows.
+ * Rows: 4 warps a block; it makes 32 rows of 256 sums, lines are rows, 4 g .. 4 g + 3 in a lane. Four rows of a byte of
+ * the sums are a word, the words of four neighbours a vector, and as such they are stored: for each byte a plane of
+ * `quads` x `columns` words, with the rows above and below the image that the columns need.
+ * Columns: a warp makes 64 rows of 32 columns, lines are columns, 2 g, 2 g + 1, 16 + 2 g and 17 + 2 g in a lane; so its
+ * operands are pairs of words. Lanes beside each other exchange two of these, and each has four neighbours.
  *
  * Shared memory: the weights; the samples of the rows, or the sums of a plane's columns. Barriers separate filling from
- * reading, and in the columns one plane's reads from the next one's filling. Rows of the tile are laid out so that the
- * lanes' vectors meet all banks. */
+ * reading, and in the columns one plane's reads from the next one's filling. Distances of rows are such that what a
+ * load reads meets all banks. */
 #include "tile.cuh"
 #include "sums.cuh"
 #include "dense.cuh"
@@ -31,12 +32,29 @@ namespace cf {
 
 namespace {
 
-#ifndef CF_SKIP
-#define CF_SKIP 1
-#endif
-
 constexpr int lines = 32, row_warps = 4, row_threads = 32 * row_warps, row_columns = 64 * row_warps;
-constexpr int table_row = sizeof (LongAxis::at[0]), quad_bytes = 144; /* of the columns' tile: 128 and 16 */
+constexpr int table_row = sizeof (LongAxis::at[0]), quad_bytes = 160; /* of the columns' tile: 128 and 32 */
+
+__device__ __forceinline__ unsigned
+shared_of (const void *p)
+{
+  return (unsigned) __cvta_generic_to_shared (p);
+}
+
+/* Loads four matrices of 8 rows of 16 bytes: lane 8 i + r has the address of row r of matrix i, and of each matrix
+ * lane 4 g + t gets the word t of row g. */
+__device__ __forceinline__ void
+load_matrices (unsigned at, unsigned *to)
+{
+  asm volatile ("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
+      : "=r" (to[0]), "=r" (to[1]), "=r" (to[2]), "=r" (to[3]) : "r" (at) : "memory");
+}
+
+__device__ __forceinline__ void
+load_pair (unsigned at, unsigned *to)
+{
+  asm volatile ("ld.shared.v2.u32 {%0,%1}, [%2];" : "=r" (to[0]), "=r" (to[1]) : "r" (at) : "memory");
+}
 
 /* What a launch filters of a group: rows y .. y + rows - 1, with their sums. */
 struct BandGroup {
@@ -47,7 +65,7 @@ struct BandGroup {
 struct Band {
   BandGroup group[CF_MAX_VIEWS];
   int chunks; /* of 32 samples that 64 outputs need */
-  int last;   /* of those samples that 16 outputs need, and 16 */
+  int down;   /* columns: warps of a block below each other */
   long long scale;
 };
 
@@ -59,20 +77,30 @@ template<int WL> struct Tables {
 template<int WL> __device__ __forceinline__ void
 stage_tables (const Tables<WL> &tables, uint4 *to)
 {
+  constexpr int n = sizeof tables / 16, batch = 4;
   const uint4 *from = &tables.limb[0].at[0][0];
+  const int step = (int) blockDim.x;
 
-  for (int i = (int) threadIdx.x; i < (int) (sizeof tables / 16); i += (int) blockDim.x)
-    to[i] = read_argument (from + i);
+  for (int first = (int) threadIdx.x; first < n; first += batch * step) {
+    uint4 v[batch];
+
+#pragma unroll
+    for (int i = 0; i < batch; i++)
+      v[i] = read_argument (from + min (first + i * step, n - 1));
+#pragma unroll
+    for (int i = 0; i < batch; i++)
+      if (first + i * step < n)
+        to[first + i * step] = v[i];
+  }
 }
 
 /* sum[j][p][m] += the products of 32 lines and the weights, for outputs 16 j + 4 t + 2 p + (0, 1) and the lines
- * 4 g + 2 m + (0, 1). load (c, a) loads the left operands of chunk c. */
+ * g and g + 8 of the m-th left operand. load (a) loads the left operands of the next 32 samples. */
 template<typename Load> __device__ __forceinline__ void
-multiply_band (const uint8_t *table, int chunks, unsigned last, Load load, int (*sum)[2][2][4])
+multiply_band (unsigned table, int chunks, Load load, int (*sum)[2][2][4])
 {
   const int lane = (int) threadIdx.x & 31;
-  const uint8_t *mine = table + (lane >> 2) * table_row + 8 * (lane & 3) + 16;
-  uint2 b[4][2] = { };
+  unsigned at = table + (8 * (lane >> 4) + (lane & 7)) * table_row + 16 * (lane >> 3 & 1) + 16, b[4][4] = { };
 
 #pragma unroll 1
   for (int c = 0; c < chunks; c += 2)
@@ -82,19 +110,17 @@ multiply_band (const uint8_t *table, int chunks, unsigned last, Load load, int (
 
       if (c + half == chunks)
         break;
-      load (c + half, a);
+      load (a);
+      load_matrices (at, b[2 * half]);
+      load_matrices (at - 16, b[2 * half + 1]);
+      at += 32;
 #pragma unroll
-      for (int i = 0; i < 4; i++)
-        b[i / 2 + 2 * half][i % 2] = *(const uint2 *) (mine + i % 2 * 8 * table_row + 32 * (c + half) - 16 * (i / 2));
-#pragma unroll
-      for (int j = 0; j < 4; j++)
-        if (CF_SKIP == 0 || (unsigned) (32 * (c + half) - 16 * j + 16) <= last)
-#pragma unroll
-          for (int i = 0; i < 4; i++) {
-            const uint2 &w = b[(j + 2 * half) % 4][i / 2];
+      for (int i = 0; i < 16; i++) {
+        const int j = i / 4, p = i / 2 % 2, m = i % 2;
+        const unsigned *w = b[(j + 2 * half) % 4] + 2 * p;
 
-            multiply<false, false> (sum[j][i / 2][i % 2], a[i % 2], w.x, w.y);
-          }
+        multiply<false, false> (sum[j][p][m], a[m], w[0], w[1]);
+      }
     }
 }
 
@@ -112,13 +138,13 @@ for_sums (int (*sum)[2][2][4], Change change)
 struct RowTile {
   uint8_t *at;
   const int *row; /* the image's row of each line; -1: outside the image */
-  int line, size; /* bytes; four lines are followed by 32 bytes */
+  int line, size; /* bytes; four lines are followed by 16 bytes */
   int x, words;   /* x: of the first sample, a multiple of 16; words: of four samples that are needed */
 
   __device__ __forceinline__ unsigned *
   word (int plane, int r, int c) const
   {
-    return (unsigned *) (at + plane * size + r * line + (r >> 2) * 32 + 4 * c);
+    return (unsigned *) (at + plane * size + r * line + (r >> 2) * 16 + 4 * c);
   }
 };
 
@@ -130,28 +156,32 @@ loads_words (const Group &g)
       : g.bytes == 2 && g.step == 1 && !g.gray && (((uintptr_t) g.in | (uintptr_t) g.in_pitch) & 7) == 0;
 }
 
-/* Copies the words of a plane of bytes that are inside the image. */
+/* Copies the words of a plane of bytes that are inside the image: eight threads a row. */
 __device__ __forceinline__ void
 fill_bytes (const Group &g, const RowTile &t)
 {
-  const int n = (t.words + 3) / 4;
-  const unsigned inverse = 0xffffffffu / (unsigned) n + 1; /* exact, as in fill_words () */
+  const int k = (int) threadIdx.x & 7, end = min (t.words, (g.width - t.x) >> 2), whole = end & ~3;
+  const bool vectors = g.in_vectors, rest = !vectors || t.x + 4 * whole + 16 > g.width;
 
-#pragma unroll 4
-  for (int i = (int) threadIdx.x; i < lines * n; i += row_threads) {
-    const int r = n == 1 ? i : (int) __umulhi ((unsigned) i, inverse), c = 4 * (i - r * n), x = t.x + 4 * c;
+#pragma unroll
+  for (int r = (int) threadIdx.x >> 3; r < lines; r += row_threads / 8) {
     const int y = t.row[r];
-    const uint8_t *from = g.in + (long long) y * g.in_pitch + x;
+    const uint8_t *from = g.in + (long long) y * g.in_pitch + t.x;
+    unsigned *to = t.word (0, r, 0);
 
     if (y < 0)
       continue;
-    if (g.in_vectors && x >= 0 && x + 15 < g.width)
-      __pipeline_memcpy_async (t.word (0, r, c), from, 16);
-    else
+#pragma unroll
+    for (int i = 0; i < 5; i++) {
+      const int c = 4 * (k + 8 * i), x = t.x + 4 * c;
+
+      if (vectors && c < t.words && x >= 0 && x + 16 <= g.width)
+        __pipeline_memcpy_async (to + c, from + 4 * c, 16);
+    }
+    if (rest)
 #pragma unroll 1
-      for (int q = 0; q < 4; q++)
-        if (x + 4 * q >= 0 && x + 4 * q + 3 < g.width)
-          __pipeline_memcpy_async (t.word (0, r, c + q), from + 4 * q, 4);
+      for (int c = k + (vectors ? whole : max (0, -t.x) / 4); c < end; c += 8)
+        __pipeline_memcpy_async (to + c, from + 4 * c, 4);
   }
 }
 
@@ -159,7 +189,7 @@ fill_bytes (const Group &g, const RowTile &t)
 template<int STEP> __device__ __forceinline__ void
 fill_pixels (const Group &g, const RowTile &t)
 {
-  constexpr int count = 4, size = STEP == 0 ? 2 : STEP; /* bytes of a pixel */
+  constexpr int count = 8, size = STEP == 0 ? 2 : STEP; /* bytes of a pixel */
   const int first = max (0, -t.x) / 4, n = min (t.words, (g.width - t.x) / 4) - first;
   const unsigned inverse = 0xffffffffu / (unsigned) max (n, 1) + 1;
 
@@ -264,7 +294,8 @@ fill_rows (const Work &work, const Group &g, const RowTile &t)
     fill_pixels<3> (g, t);
   else if (fast)
     fill_pixels<4> (g, t);
-  if (!fast || is_edge || work.border == CF_BORDER_CONSTANT)
+  if (!fast || work.border == CF_BORDER_CONSTANT
+      || (is_edge && (work.border != CF_BORDER_REPLICATE || g.width % 4 != 0)))
     fill_edges<XL> (work, g, t, fast);
   __pipeline_commit ();
   __pipeline_wait_prior (0);
@@ -279,6 +310,9 @@ fill_rows (const Work &work, const Group &g, const RowTile &t)
 template<int TL> __device__ __forceinline__ void
 store_sums (const BandGroup &b, int plane, int quad, int x, const int (*sum)[2][2][4])
 {
+  const long long plane_words = (long long) b.quads * b.columns;
+  unsigned *to = b.sums + plane * TL * plane_words + quad * b.columns + x;
+
 #pragma unroll
   for (int j = 0; j < 4; j++) {
     unsigned word[4][4];
@@ -303,8 +337,7 @@ store_sums (const BandGroup &b, int plane, int quad, int x, const int (*sum)[2][
     }
 #pragma unroll
     for (int l = 0; l < TL; l++)
-      *(uint4 *) (b.sums + ((long long) (plane * TL + l) * b.quads + quad) * b.columns + x + 16 * j) =
-          make_uint4 (word[l][0], word[l][1], word[l][2], word[l][3]);
+      *(uint4 *) (to + l * plane_words + 16 * j) = make_uint4 (word[l][0], word[l][1], word[l][2], word[l][3]);
   }
 }
 
@@ -320,10 +353,10 @@ convolve_long_rows_kernel (const __grid_constant__ Work work, const __grid_const
   const int2 position = block_position (g, (int) blockIdx.x);
   const int warp = (int) threadIdx.x >> 5, lane = (int) threadIdx.x & 31;
   const int x0 = position.x * row_columns, left = (work.ax + 15) & ~15, quad = lines / 4 * position.y + (lane >> 2);
-  const int line = row_columns - 64 + 32 * band.chunks, size = lines * line + lines / 4 * 32;
+  const int line = row_columns - 64 + 32 * band.chunks, size = lines * line + lines / 4 * 16;
   const RowTile t = { table + sizeof tables, row, line, size, x0 - left,
     (row_columns + left - work.ax + work.w - 1 + 3) / 4 };
-  const uint8_t *from = (const uint8_t *) t.word (0, 4 * (lane >> 2), 16 * warp) + 8 * (lane & 3);
+  const unsigned from = shared_of (t.word (0, 4 * (lane & 7) + (lane >> 3 & 1), 16 * warp + 4 * (lane >> 4)));
 
   if (threadIdx.x < lines)
     row[threadIdx.x] = edge_row (work.border, b.y - work.ay + lines * position.y + (int) threadIdx.x, g.height);
@@ -341,15 +374,15 @@ convolve_long_rows_kernel (const __grid_constant__ Work work, const __grid_const
     for (int order = XL + WL - 2; order >= 0; order--) {
 #pragma unroll
       for (int w = 0; w < WL; w++)
-        if (order - w >= 0 && order - w < XL)
-          multiply_band (table + w * sizeof (LongAxis), band.chunks, (unsigned) band.last, [&] (int c, unsigned (*a)[4]) {
-#pragma unroll
-            for (int i = 0; i < 4; i++) {
-              const uint2 v = *(const uint2 *) (from + (p + order - w) * t.size + i * line + 32 * c);
+        if (order - w >= 0 && order - w < XL) {
+          unsigned at = from + (p + order - w) * t.size;
 
-              a[i / 2][i % 2] = v.x, a[i / 2][i % 2 + 2] = v.y;
-            }
+          multiply_band (shared_of (table) + w * sizeof (LongAxis), band.chunks, [&] (unsigned (*a)[4]) {
+            load_matrices (at, a[0]);
+            load_matrices (at + 2 * line, a[1]);
+            at += 32;
           }, sum);
+        }
       if (order > 0)
         for_sums (sum, [] (int &s, int) { s <<= 8; });
     }
@@ -360,23 +393,32 @@ convolve_long_rows_kernel (const __grid_constant__ Work work, const __grid_const
 
 /* ---- columns ------------------------------------------------------------ */
 
-/* Copies the sums' bytes of 32 columns to shared memory: [byte][quads]. */
+/* Copies the sums' bytes of `across` times 32 columns to shared memory: [byte][32 columns][quads]. */
 template<int TL> __device__ __forceinline__ void
-fill_columns (const BandGroup &b, int plane, int quad, int quads, int x, uint8_t *tile)
+fill_columns (const BandGroup &b, int plane, int quad, int quads, int x, int across, uint8_t *tile)
 {
-  const int there = min (quads, b.quads - quad);
+  const int there = min (quads, b.quads - quad), first = (int) threadIdx.x >> 3, step = (int) blockDim.x >> 3;
 
-#pragma unroll
-  for (int l = 0; l < TL; l++) {
-    const unsigned *from = b.sums + ((long long) (plane * TL + l) * b.quads + quad) * b.columns + x;
+#pragma unroll 1
+  for (int i = 0; i < TL * across; i++) {
+    const int l = across == 2 ? i >> 1 : i, column = x + (across == 2 ? (i & 1) * 32 : 0) + 4 * ((int) threadIdx.x & 7);
+    const unsigned *from = b.sums + ((long long) (plane * TL + l) * b.quads + quad + first) * b.columns + column;
+    uint8_t *to = tile + (i * quads + first) * quad_bytes + 16 * ((int) threadIdx.x & 7);
 
 #pragma unroll 4
-    for (int i = (int) threadIdx.x; i < 8 * there; i += (int) blockDim.x)
-      __pipeline_memcpy_async (tile + (l * quads + (i >> 3)) * quad_bytes + 16 * (i & 7),
-          from + (long long) (i >> 3) * b.columns + 4 * (i & 7), 16);
+    for (int r = first; r < there; r += step, from += step * b.columns, to += step * quad_bytes)
+      __pipeline_memcpy_async (to, from, 16);
   }
   __pipeline_commit ();
   __pipeline_wait_prior (0);
+}
+
+/* Gives lanes beside each other, g and g + 1, four neighbours each, or takes them back: a lane's word has two bytes of
+ * the columns 2 g and two of the columns 16 + 2 g. All lanes call it. */
+__device__ __forceinline__ unsigned
+exchange (unsigned word)
+{
+  return __byte_perm (word, __shfl_xor_sync (~0u, word, 4), threadIdx.x & 4 ? 0x3276 : 0x5410);
 }
 
 /* Returns the four samples of a plane from (x, y) on; any where these are not inside the image. */
@@ -409,25 +451,59 @@ round_four_unsharp (const Rounding &k, const int *sum, unsigned centre, int chro
   return pack_bytes (v);
 }
 
-/* Stores four pixels of bytes from x on; v[p]: their samples of plane p. */
-__device__ __forceinline__ void
-store_four (const Work &work, const Group &g, const Assembly &a, bool aligned, int x, int y, unsigned *v)
+/* Stores four pixels of bytes from (x, y) on, sample by sample. */
+__device__ __noinline__ void
+store_four_samples (const Work &work, int group, int x, int y, unsigned v0, unsigned v1, unsigned v2)
 {
-  unsigned pixel[4];
+#pragma unroll 1
+  for (int i = 0; i < 4; i++, v0 >>= 8, v1 >>= 8, v2 >>= 8)
+    store_pixel (work, group, x + i, y, v0 & 0xff, v1 & 0xff, v2 & 0xff);
+}
 
-  if (aligned && x + 3 < g.width) {
-    const uint4 base = a.copies ? *(const uint4 *) (g.in + y * g.in_pitch + 4 * x)
-        : make_uint4 (a.mid, a.mid, a.mid, a.mid);
+/* Stores a lane's 16 rows of four pixels from (x, y) on; value[p]: the samples of plane p. */
+template<int PLANES> __device__ __forceinline__ void
+store_bytes (const Work &work, const Group &g, int x, int y, const unsigned (*value)[16])
+{
+  constexpr int batch = 8; /* rows of the input that are loaded at a time */
+  const uintptr_t in = (uintptr_t) g.in | (uintptr_t) g.in_pitch, out = (uintptr_t) g.out | (uintptr_t) g.out_pitch;
+  const Assembly a = assembly_of (work, g);
+  const bool aligned = a.words && x + 3 < g.width && ((g.step == 1 ? out << 2 : a.copies ? in | out : out) & 15) == 0;
+  const bool single = PLANES == 1 && g.step == 1;
+  uint8_t *to = g.out + y * g.out_pitch + (long long) x * g.step;
+  const uint8_t *from = g.in + y * g.in_pitch + 4 * x;
 
-    assemble<3> (a, make_uint2 (base.x, base.y), v, pixel);
-    v[0] >>= 16, v[1] >>= 16, v[2] >>= 16;
-    assemble<3> (a, make_uint2 (base.z, base.w), v, pixel + 2);
-    put_four (g.step, g.out + y * g.out_pitch + x * g.step, pixel);
-    return;
+#pragma unroll
+  for (int first = 0; first < 16; first += batch) {
+    uint4 base[batch];
+
+#pragma unroll
+    for (int i = 0; i < batch; i++) {
+      const int down = 16 * ((first + i) / 4) + i % 4;
+
+      base[i] = make_uint4 (a.mid, a.mid, a.mid, a.mid);
+      if (!single && aligned && a.copies && y + down < g.height)
+        base[i] = *(const uint4 *) (from + down * g.in_pitch);
+    }
+#pragma unroll
+    for (int i = 0; i < batch; i++) {
+      const int down = 16 * ((first + i) / 4) + i % 4;
+      unsigned v[3] = { value[0][first + i], value[PLANES == 3 ? 1 : 0][first + i], value[PLANES - 1][first + i] };
+      unsigned pixel[4];
+
+      if (y + down >= g.height)
+        continue;
+      if (!aligned)
+        store_four_samples (work, g.index, x, y + down, v[0], v[1], v[2]);
+      else if (single)
+        *(unsigned *) (to + down * g.out_pitch) = v[0];
+      else {
+        assemble<3> (a, make_uint2 (base[i].x, base[i].y), v, pixel);
+        v[0] >>= 16, v[1] >>= 16, v[2] >>= 16;
+        assemble<3> (a, make_uint2 (base[i].z, base[i].w), v, pixel + 2);
+        put_four (g.step, to + down * g.out_pitch, pixel);
+      }
+    }
   }
-  for (int side = 0; side < 2; side++, v[0] >>= 16, v[1] >>= 16, v[2] >>= 16)
-    if (x + 2 * side < g.width)
-      store_pair<3> (work, g, a, x + 2 * side, y, v);
 }
 
 /* Returns a 16-bit sample of the sum s. */
@@ -454,7 +530,7 @@ index_of (int i, int k)
   return i / 2 * 8 + k / 2 * 4 + k % 2 * 2 + i % 2;
 }
 
-/* Rounds a lane's sums to words of four bytes; (x, y): the first one, rows as in the kernel. */
+/* Rounds a lane's sums to words of four neighbours; (x, y): the first one, rows as in the kernel. */
 __device__ __forceinline__ void
 round_bytes (const Work &work, const Group &g, int p, const int (*sum)[2][2][4], int scale, int x, int y,
     unsigned *word)
@@ -468,37 +544,45 @@ round_bytes (const Work &work, const Group &g, int p, const int (*sum)[2][2][4],
   if (work.rounding.op == CF_CONVOLVE_UNSHARP)
 #pragma unroll
     for (int i = 0; i < 16; i++)
-      word[i] = round_four_unsharp (work.rounding, four[i], centre_word (work, g, p, x, y + 16 * (i / 4) + i % 4),
-          chroma);
+      word[i] = round_four_unsharp (work.rounding, four[i],
+          exchange (centre_word (work, g, p, x, y + 16 * (i / 4) + i % 4)), chroma);
   else
-    round_words<16, 2, false> (work.rounding, chroma, four, word, [&] (int) { return g.in; }); /* not read */
+    round_words<16, 2, false> (work.rounding, chroma, four, word, [&] (int) { return (const uint8_t *) &work; }); /* any */
+#pragma unroll
+  for (int i = 0; i < 16; i++)
+    word[i] = exchange (word[i]);
 }
 
-/* Rounds a lane's sums to 16-bit samples and stores them. */
+/* Rounds a lane's sums to 16-bit samples and stores them. column: of the lane's first sum. */
 __device__ __forceinline__ void
 store_wide (const Work &work, const Group &g, const int (*sum)[2][2][4], const unsigned *high, long long scale,
-    bool aligned, int x, int y)
+    int column, int x, int y)
 {
   const int *all = sum[0][0][0];
+  const bool odd = threadIdx.x & 4, aligned = g.step == 1 && g.action[0] == CF_ACTION_FILTER && x + 3 < g.width
+      && (((uintptr_t) g.out | (uintptr_t) g.out_pitch) & 7) == 0;
 
 #pragma unroll
   for (int i = 0; i < 16; i++) {
     const int at_y = y + 16 * (i / 4) + i % 4;
     unsigned v[4];
 
-    if (at_y >= g.height)
-      continue;
 #pragma unroll
     for (int k = 0; k < 4; k++)
-      v[k] = round_wide (work, g, x + k, at_y,
+      v[k] = round_wide (work, g, column + k / 2 * 16 + k % 2, at_y,
           (((long long) high[index_of (i, k)] << 16) + (unsigned) all[index_of (i, k)]) * scale);
-    if (aligned && x + 3 < g.width)
-      *(uint2 *) (g.out + at_y * g.out_pitch + 2 * x) = make_uint2 ((v[0] | v[1] << 16) << g.shift,
-          (v[2] | v[3] << 16) << g.shift);
+    const unsigned left = v[0] | v[1] << 16, right = v[2] | v[3] << 16;
+    const unsigned other = __shfl_xor_sync (~0u, odd ? left : right, 4);
+    const uint2 four = odd ? make_uint2 (other, right) : make_uint2 (left, other);
+
+    if (at_y >= g.height)
+      continue;
+    if (aligned)
+      *(uint2 *) (g.out + at_y * g.out_pitch + 2 * x) = make_uint2 (four.x << g.shift, four.y << g.shift);
     else
 #pragma unroll
       for (int k = 0; k < 4; k++)
-        store_pixel (work, g.index, x + k, at_y, v[k], 0, 0);
+        store_pixel (work, g.index, x + k, at_y, (k < 2 ? four.x : four.y) >> 16 * (k % 2) & 0xffff, 0, 0);
   }
 }
 
@@ -513,20 +597,17 @@ convolve_long_columns_kernel (const __grid_constant__ Work work, const __grid_co
   const BandGroup b = band.group[g.index];
   const int2 position = block_position (g, (int) blockIdx.x);
   const int warp = (int) threadIdx.x >> 5, lane = (int) threadIdx.x & 31, threads = (int) blockDim.x;
-  const int x0 = position.x * 32, y0 = position.y * 2 * threads; /* y0: in the band */
-  const int quads = (2 * threads - 64) / 4 + 8 * band.chunks;
-  const int x = x0 + 4 * (lane >> 2), y = b.y + y0 + 64 * warp + 4 * (lane & 3);
-  const uint8_t *from = tile + (16 * warp + 2 * (lane & 3)) * quad_bytes + 16 * (lane >> 2);
-  const Assembly assembly = assembly_of (work, g);
-  const uintptr_t in = (uintptr_t) g.in | (uintptr_t) g.in_pitch, out = (uintptr_t) g.out | (uintptr_t) g.out_pitch;
-  const bool aligned = XL == 2 ? g.step == 1 && (out & 7) == 0 && g.action[0] == CF_ACTION_FILTER
-      : assembly.words && ((g.step == 1 ? out << 2 : assembly.copies ? in | out : out) & 15) == 0;
+  const int down = band.down, across = threads / (32 * down), warp_y = warp % down, warp_x = warp / down;
+  const int x0 = position.x * 32 * across, y0 = position.y * 64 * down; /* y0: in the band */
+  const int quads = 16 * (down - 1) + 8 * band.chunks;
+  const int x = x0 + 32 * warp_x + 16 * (lane >> 2 & 1) + 4 * (lane >> 3), y = b.y + y0 + 64 * warp_y + 4 * (lane & 3);
+  const unsigned from = shared_of (tile) + (warp_x * quads + 16 * warp_y + (lane & 3)) * quad_bytes + 8 * (lane >> 2);
   unsigned value[PLANES][16] = { };
 
   stage_tables (tables, shared);
   griddep_wait ();
   if (g.planes == 0) {
-    copy_group (work, g, x0, b.y + y0, 32, 2 * threads, (int) threadIdx.x, threads);
+    copy_group (work, g, x0, b.y + y0, 32 * across, 64 * down, (int) threadIdx.x, threads);
     return;
   }
 #pragma unroll 1
@@ -535,21 +616,22 @@ convolve_long_columns_kernel (const __grid_constant__ Work work, const __grid_co
     unsigned high[64] = { };
 
     __syncthreads ();
-    fill_columns<TL> (b, p, y0 / 4, quads, x0, tile);
+    fill_columns<TL> (b, p, y0 / 4, quads, x0, across, tile);
     __syncthreads ();
 #pragma unroll
     for (int order = TL + WL - 2; order >= 0; order--) {
 #pragma unroll
       for (int w = 0; w < WL; w++)
-        if (order - w >= 0 && order - w < TL)
-          multiply_band (table + w * sizeof (LongAxis), band.chunks, (unsigned) band.last, [&] (int c, unsigned (*a)[4]) {
-#pragma unroll
-            for (int i = 0; i < 2; i++) {
-              const uint4 v = *(const uint4 *) (from + ((order - w) * quads + 8 * c + i) * quad_bytes);
+        if (order - w >= 0 && order - w < TL) {
+          unsigned at = from + (order - w) * across * quads * quad_bytes;
 
-              a[0][2 * i] = v.x, a[0][2 * i + 1] = v.y, a[1][2 * i] = v.z, a[1][2 * i + 1] = v.w;
-            }
+          multiply_band (shared_of (table) + w * sizeof (LongAxis), band.chunks, [&] (unsigned (*a)[4]) {
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+              load_pair (at + i / 2 * 64 + i % 2 * 4 * quad_bytes, a[i / 2] + i % 2 * 2);
+            at += 8 * quad_bytes;
           }, sum);
+        }
       /* 48 bits: high has the upper 32 of them, the sum what is below */
       if (TL == 4 && order == 2)
         for_sums (sum, [&] (int &s, int i) { high[i] = (unsigned) s, s = 0; });
@@ -559,7 +641,7 @@ convolve_long_columns_kernel (const __grid_constant__ Work work, const __grid_co
         for_sums (sum, [] (int &s, int) { s <<= 8; });
     }
     if (XL == 2)
-      store_wide (work, g, sum, high, band.scale, aligned, x, y);
+      store_wide (work, g, sum, high, band.scale, x0 + 32 * warp_x + 2 * (lane >> 2), x, y);
     else {
       unsigned word[16];
 
@@ -570,13 +652,7 @@ convolve_long_columns_kernel (const __grid_constant__ Work work, const __grid_co
     }
   }
   if (XL == 1)
-#pragma unroll
-    for (int i = 0; i < 16; i++) {
-      unsigned v[3] = { value[0][i], value[PLANES == 3 ? 1 : 0][i], value[PLANES - 1][i] };
-
-      if (y + 16 * (i / 4) + i % 4 < g.height)
-        store_four (work, g, assembly, aligned, x, y + 16 * (i / 4) + i % 4, v);
-    }
+    store_bytes<PLANES> (work, g, x, y, value);
 }
 
 /* ---- launches ----------------------------------------------------------- */
@@ -631,11 +707,11 @@ launch_band (Work *work, const LongWeights &weights, void *memory, int max_share
     cudaStream_t stream, CfStatus *status)
 {
   const int v = weights.kind, bytes = sum_bytes[v], rows_tile = lines * (row_columns - 64 + 32 * weights.row_chunks)
-      + lines / 4 * 32;
+      + lines / 4 * 16;
   Band band = { };
   void *arguments[] = { work, &band, const_cast<LongAxis *> (weights.row) };
   uint8_t *at = static_cast<uint8_t *> (memory);
-  int planes = 1, warps = 4;
+  int planes = 1;
   CfCode code;
 
   for (int i = 0; i < work->n; i++) {
@@ -650,29 +726,31 @@ launch_band (Work *work, const LongWeights &weights, void *memory, int max_share
     planes = g.planes > planes ? g.planes : planes;
   }
   band.chunks = weights.row_chunks;
-  band.last = ((work->ax + 15) & ~15) - work->ax + work->w + 30;
   band.scale = weights.scale;
   deal_blocks (work, row_columns, lines, [&] (int i) { return work->group[i].planes > 0 ? 4 * band.group[i].quads : 0;
   });
   code = work->blocks == 0 ? CF_OK : launch_kernel ("convolve long", rows_kernels[v].kernel, work->blocks, row_threads,
       arguments, sizeof (LongAxis) * weight_bytes[v] + (size_t) (rows_tile * planes * sample_bytes[v]), work->pdl,
       stream, status);
-  const auto columns_tile = [&] {
-    return sizeof (LongAxis) * weight_bytes[v]
-        + (size_t) (bytes * ((64 * warps - 64) / 4 + 8 * weights.col_chunks) * quad_bytes);
+  /* the first that the device has blocks and memory for */
+  const struct {
+    int down, across, blocks;
+  } shapes[] = { { 4, 1, 3 * work->sms }, { 2, 2, 0 }, { 4, 1, 0 }, { 1, 1, 0 } }, *shape = shapes;
+  size_t shared;
+  const auto fits = [&] {
+    deal_blocks (work, 32 * shape->across, 64 * shape->down, [&] (int i) { return band.group[i].rows; });
+    shared = sizeof (LongAxis) * weight_bytes[v] + (size_t) (bytes * shape->across * (16 * (shape->down - 1)
+        + 8 * weights.col_chunks) * quad_bytes);
+    return work->blocks >= shape->blocks && (int) shared <= max_shared - fixed_shared;
   };
-  const auto deal_columns = [&] { deal_blocks (work, 32, 64 * warps, [&] (int i) { return band.group[i].rows; }); };
 
-  deal_columns ();
-  if (work->blocks < 3 * work->sms || (int) columns_tile () > max_shared - fixed_shared) {
-    warps = 2;
-    deal_columns ();
-  }
+  while (!fits ())
+    shape++;
+  band.down = shape->down;
   band.chunks = weights.col_chunks;
-  band.last = work->h + 30;
   arguments[2] = const_cast<LongAxis *> (weights.col);
   return code != CF_OK || work->blocks == 0 ? code : launch_kernel ("convolve long",
-      columns_kernels[planes == 1 ? v : 3].kernel, work->blocks, 32 * warps, arguments, columns_tile (), work->pdl, stream, status);
+      columns_kernels[planes == 1 ? v : 3].kernel, work->blocks, 32 * shape->down * shape->across, arguments, shared, work->pdl, stream, status);
 }
 
 } // namespace
