@@ -274,9 +274,9 @@ convolve_inverse_of_blocks (int blocks_x)
   return blocks_x > 1 ? (unsigned) ((0x100000000ull + (unsigned) blocks_x - 1) / (unsigned) blocks_x) : 0;
 }
 
-/* Sets the grid: blocks of tile_w x tile_h pixels, group after group. */
+/* Sets the grid: blocks of tile_w x tile_h pixels, group after group. rows: of each group; NULL: all of them. */
 inline void
-convolve_assign_blocks (Work *work, int tile_w, int tile_h)
+convolve_assign_blocks (Work *work, int tile_w, int tile_h, const int *rows = NULL)
 {
   work->blocks = 0;
   for (int i = 0; i < work->n; i++) {
@@ -286,7 +286,7 @@ convolve_assign_blocks (Work *work, int tile_w, int tile_h)
     g.first_block = work->blocks;
     g.blocks_x = (g.width + tile_w - 1) / tile_w;
     g.blocks_inverse = convolve_inverse_of_blocks (g.blocks_x);
-    work->blocks += g.blocks_x * ((g.height + tile_h - 1) / tile_h);
+    work->blocks += g.blocks_x * (((rows ? rows[i] : g.height) + tile_h - 1) / tile_h);
   }
 }
 

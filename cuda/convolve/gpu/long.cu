@@ -35,6 +35,25 @@ namespace {
 constexpr int lines = 32, row_warps = 4, row_threads = 32 * row_warps, row_columns = 64 * row_warps;
 constexpr int table_row = sizeof (LongAxis::at[0]), quad_bytes = 160; /* of the columns' tile: 128 and 32 */
 
+/* Returns the bytes of a line of samples in the rows' tile, and of such a tile; and the quads of the columns' tile. */
+__host__ __device__ constexpr int
+row_tile_line (int chunks)
+{
+  return row_columns - 64 + 32 * chunks;
+}
+
+__host__ __device__ constexpr int
+row_tile_bytes (int line)
+{
+  return lines * line + lines / 4 * 16;
+}
+
+__host__ __device__ constexpr int
+columns_tile_quads (int down, int chunks)
+{
+  return 16 * (down - 1) + 8 * chunks;
+}
+
 __device__ __forceinline__ unsigned
 shared_of (const void *p)
 {
@@ -56,10 +75,10 @@ load_pair (unsigned at, unsigned *to)
   asm volatile ("ld.shared.v2.u32 {%0,%1}, [%2];" : "=r" (to[0]), "=r" (to[1]) : "r" (at) : "memory");
 }
 
-/* What a launch filters of a group: rows y .. y + rows - 1, with their sums. */
+/* What a launch filters of a group: rows from y on, with their sums. */
 struct BandGroup {
   unsigned *sums; /* [plane][byte][quads][columns] */
-  int y, rows, quads, columns;
+  int y, quads, columns;
 };
 
 struct Band {
@@ -353,8 +372,8 @@ convolve_long_rows_kernel (const __grid_constant__ Work work, const __grid_const
   const int2 position = block_position (g, (int) blockIdx.x);
   const int warp = (int) threadIdx.x >> 5, lane = (int) threadIdx.x & 31;
   const int x0 = position.x * row_columns, left = (work.ax + 15) & ~15, quad = lines / 4 * position.y + (lane >> 2);
-  const int line = row_columns - 64 + 32 * band.chunks, size = lines * line + lines / 4 * 16;
-  const RowTile t = { table + sizeof tables, row, line, size, x0 - left,
+  const int line = row_tile_line (band.chunks);
+  const RowTile t = { table + sizeof tables, row, line, row_tile_bytes (line), x0 - left,
     (row_columns + left - work.ax + work.w - 1 + 3) / 4 };
   const unsigned from = shared_of (t.word (0, 4 * (lane & 7) + (lane >> 3 & 1), 16 * warp + 4 * (lane >> 4)));
 
@@ -547,7 +566,7 @@ round_bytes (const Work &work, const Group &g, int p, const int (*sum)[2][2][4],
       word[i] = round_four_unsharp (work.rounding, four[i],
           exchange (centre_word (work, g, p, x, y + 16 * (i / 4) + i % 4)), chroma);
   else
-    round_words<16, 2, false> (work.rounding, chroma, four, word, [&] (int) { return (const uint8_t *) &work; }); /* any */
+    round_words<16, 2, false> (work.rounding, chroma, four, word, [&] (int) { return &work.border; }); /* any bytes */
 #pragma unroll
   for (int i = 0; i < 16; i++)
     word[i] = exchange (word[i]);
@@ -587,7 +606,7 @@ store_wide (const Work &work, const Group &g, const int (*sum)[2][2][4], const u
 }
 
 /* PLANES: the most that a group has filtered; their samples are kept until whole pixels are stored. */
-template<int XL, int WL, int TL, int PLANES> __global__ void __launch_bounds__ (128, PLANES == 1 && XL == 1 ? 4 : 2)
+template<int XL, int WL, int TL, int PLANES> __global__ void __launch_bounds__ (128, XL == 1 ? PLANES == 1 ? 4 : 3 : 2)
 convolve_long_columns_kernel (const __grid_constant__ Work work, const __grid_constant__ Band band,
     const __grid_constant__ Tables<WL> tables)
 {
@@ -599,7 +618,7 @@ convolve_long_columns_kernel (const __grid_constant__ Work work, const __grid_co
   const int warp = (int) threadIdx.x >> 5, lane = (int) threadIdx.x & 31, threads = (int) blockDim.x;
   const int down = band.down, across = threads / (32 * down), warp_y = warp % down, warp_x = warp / down;
   const int x0 = position.x * 32 * across, y0 = position.y * 64 * down; /* y0: in the band */
-  const int quads = 16 * (down - 1) + 8 * band.chunks;
+  const int quads = columns_tile_quads (down, band.chunks);
   const int x = x0 + 32 * warp_x + 16 * (lane >> 2 & 1) + 4 * (lane >> 3), y = b.y + y0 + 64 * warp_y + 4 * (lane & 3);
   const unsigned from = shared_of (tile) + (warp_x * quads + 16 * warp_y + (lane & 3)) * quad_bytes + 8 * (lane >> 2);
   unsigned value[PLANES][16] = { };
@@ -657,13 +676,15 @@ convolve_long_columns_kernel (const __grid_constant__ Work work, const __grid_co
 
 /* ---- launches ----------------------------------------------------------- */
 
+#define CF_COLUMNS(xl, wl, tl, planes) { (const void *) convolve_long_columns_kernel<xl, wl, tl, planes> }
+/* 8 bit, box above, others above. Columns: at last 8 bit with several planes. */
 const struct Variant {
   const void *kernel;
 } rows_kernels[] = { { (const void *) convolve_long_rows_kernel<1, 1, 2> },
   { (const void *) convolve_long_rows_kernel<2, 1, 3> }, { (const void *) convolve_long_rows_kernel<2, 2, 4> } },
-  columns_kernels[] = { { (const void *) convolve_long_columns_kernel<1, 1, 2, 1> },
-  { (const void *) convolve_long_columns_kernel<2, 1, 3, 1> }, { (const void *) convolve_long_columns_kernel<2, 2, 4, 1> },
-  { (const void *) convolve_long_columns_kernel<1, 1, 2, 3> } };
+  columns_kernels[] = { CF_COLUMNS (1, 1, 2, 1), CF_COLUMNS (2, 1, 3, 1), CF_COLUMNS (2, 2, 4, 1),
+  CF_COLUMNS (1, 1, 2, 3) };
+#undef CF_COLUMNS
 constexpr int sample_bytes[] = { 1, 2, 2 }, weight_bytes[] = { 1, 1, 2 }, sum_bytes[] = { 2, 3, 4 };
 
 constexpr size_t usual_bytes = 40u << 20; /* of sums: what stays in the L2 cache of a large device */
@@ -685,72 +706,53 @@ sums_of (int width, int height, int n, int h, int bytes)
   return (size_t) ((width + 63) / 64 * 64) * (size_t) ((rows + h + 2) / 4) * 4 * (size_t) bytes;
 }
 
-/* Sets the grid of a pass. */
-template<typename Size> void
-deal_blocks (Work *work, int tile_w, int tile_h, Size size)
-{
-  work->blocks = 0;
-  for (int i = 0; i < work->n; i++) {
-    Group &g = work->group[i];
-
-    g.index = i;
-    g.first_block = work->blocks;
-    g.blocks_x = (g.width + tile_w - 1) / tile_w;
-    g.blocks_inverse = convolve_inverse_of_blocks (g.blocks_x);
-    work->blocks += g.blocks_x * ((size (i) + tile_h - 1) / tile_h);
-  }
-}
-
 /* Filters band `index` of `n`. */
 CfCode
 launch_band (Work *work, const LongWeights &weights, void *memory, int max_shared, int index, int n,
     cudaStream_t stream, CfStatus *status)
 {
-  const int v = weights.kind, bytes = sum_bytes[v], rows_tile = lines * (row_columns - 64 + 32 * weights.row_chunks)
-      + lines / 4 * 16;
-  Band band = { };
-  void *arguments[] = { work, &band, const_cast<LongAxis *> (weights.row) };
-  uint8_t *at = static_cast<uint8_t *> (memory);
-  int planes = 1;
-  CfCode code;
-
-  for (int i = 0; i < work->n; i++) {
-    const Group &g = work->group[i];
-    BandGroup &b = band.group[i];
-    const int rows = band_rows (g.height, n), y = rows * index < g.height ? rows * index : g.height;
-
-    b = BandGroup { reinterpret_cast<unsigned *> (at), y, rows < g.height - y ? rows : g.height - y, 0,
-      (g.width + 63) / 64 * 64 };
-    b.quads = b.rows > 0 ? (b.rows + work->h + 2) / 4 : 0;
-    at += (size_t) g.planes * (size_t) b.quads * (size_t) b.columns * 4 * (size_t) bytes;
-    planes = g.planes > planes ? g.planes : planes;
-  }
-  band.chunks = weights.row_chunks;
-  band.scale = weights.scale;
-  deal_blocks (work, row_columns, lines, [&] (int i) { return work->group[i].planes > 0 ? 4 * band.group[i].quads : 0;
-  });
-  code = work->blocks == 0 ? CF_OK : launch_kernel ("convolve long", rows_kernels[v].kernel, work->blocks, row_threads,
-      arguments, sizeof (LongAxis) * weight_bytes[v] + (size_t) (rows_tile * planes * sample_bytes[v]), work->pdl,
-      stream, status);
-  /* the first that the device has blocks and memory for */
+  const int v = weights.kind, tables = (int) sizeof (LongAxis) * weight_bytes[v];
+  /* the columns' blocks: the first that the device has blocks and memory for */
   const struct {
     int down, across, blocks;
   } shapes[] = { { 4, 1, 3 * work->sms }, { 2, 2, 0 }, { 4, 1, 0 }, { 1, 1, 0 } }, *shape = shapes;
-  size_t shared;
+  Band band = { };
+  void *arguments[] = { work, &band, const_cast<LongAxis *> (weights.row) };
+  uint8_t *at = static_cast<uint8_t *> (memory);
+  int planes = 1, rows[CF_MAX_VIEWS], lines_of_sums[CF_MAX_VIEWS], shared;
+  CfCode code = CF_OK;
+
+  for (int i = 0; i < work->n; i++) {
+    const Group &g = work->group[i];
+    const int all = band_rows (g.height, n), y = all * index < g.height ? all * index : g.height;
+    const int quads = ((rows[i] = all < g.height - y ? all : g.height - y) + work->h + 2) / 4;
+
+    band.group[i] = BandGroup { reinterpret_cast<unsigned *> (at), y, quads, (g.width + 63) / 64 * 64 };
+    lines_of_sums[i] = g.planes > 0 && rows[i] > 0 ? 4 * quads : 0;
+    at += (size_t) g.planes * (size_t) lines_of_sums[i] * (size_t) (band.group[i].columns * sum_bytes[v]);
+    planes = g.planes > planes ? g.planes : planes;
+  }
+  band.scale = weights.scale;
+  band.chunks = weights.row_chunks;
+  shared = tables + planes * sample_bytes[v] * row_tile_bytes (row_tile_line (band.chunks));
+  convolve_assign_blocks (work, row_columns, lines, lines_of_sums);
+  if (work->blocks > 0)
+    code = launch_kernel ("convolve long rows", rows_kernels[v].kernel, work->blocks, row_threads, arguments,
+        (size_t) shared, work->pdl, stream, status);
+  band.chunks = weights.col_chunks;
+  arguments[2] = const_cast<LongAxis *> (weights.col);
   const auto fits = [&] {
-    deal_blocks (work, 32 * shape->across, 64 * shape->down, [&] (int i) { return band.group[i].rows; });
-    shared = sizeof (LongAxis) * weight_bytes[v] + (size_t) (bytes * shape->across * (16 * (shape->down - 1)
-        + 8 * weights.col_chunks) * quad_bytes);
-    return work->blocks >= shape->blocks && (int) shared <= max_shared - fixed_shared;
+    convolve_assign_blocks (work, 32 * shape->across, 64 * shape->down, rows);
+    shared = tables + sum_bytes[v] * shape->across * columns_tile_quads (shape->down, band.chunks) * quad_bytes;
+    return work->blocks >= shape->blocks && shared <= max_shared - fixed_shared;
   };
 
   while (!fits ())
     shape++;
   band.down = shape->down;
-  band.chunks = weights.col_chunks;
-  arguments[2] = const_cast<LongAxis *> (weights.col);
-  return code != CF_OK || work->blocks == 0 ? code : launch_kernel ("convolve long",
-      columns_kernels[planes == 1 ? v : 3].kernel, work->blocks, 32 * shape->down * shape->across, arguments, shared, work->pdl, stream, status);
+  return code != CF_OK || work->blocks == 0 ? code
+      : launch_kernel ("convolve long columns", columns_kernels[planes == 1 ? v : 3].kernel, work->blocks,
+          32 * shape->down * shape->across, arguments, (size_t) shared, work->pdl, stream, status);
 }
 
 } // namespace
