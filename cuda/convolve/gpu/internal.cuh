@@ -227,7 +227,8 @@ size_t convolve_hide_bytes (const CfVideo *largest);
  * The next frame's launch must be queued behind this one. */
 CfCode convolve_hide_launch (const CfPlan *plan, const CfConvolution &c, const CfVideo *largest, void *memory,
     const CfArea *area, const CfImage *in, const CfImage *out, cudaStream_t stream, CfStatus *status);
-void convolve_fill_long (const CfConvolution &c, LongWeights *weights);
+/* Fills the weights of long.cu; returns false if it cannot filter with `c`. */
+bool convolve_fill_long (const CfConvolution &c, LongWeights *weights);
 /* Returns the bytes of device memory that convolve_long_launch needs for frames up to a size. */
 size_t convolve_long_bytes (const CfVideo *largest, const CfCommon *common);
 /* Filters a frame, in bands if the memory is less than it needs at once. The next frame's launch must be queued behind

@@ -407,6 +407,7 @@ convolve_long_rows_kernel (const __grid_constant__ Work work, const __grid_const
     }
     if (quad < b.quads)
       store_sums<TL> (b, p, quad, x0 + 64 * warp + 4 * (lane & 3), sum);
+    __syncwarp ();
   }
 }
 
@@ -765,36 +766,46 @@ convolve_long_init (int max_shared, CfStatus *status)
   return code == CF_OK ? convolve_load_variants (columns_kernels, max_shared, status) : code;
 }
 
-void
+bool
 convolve_fill_long (const CfConvolution &c, LongWeights *weights)
 {
   const int32_t *const axis[2] = { c.row, c.col };
   const int sides[2] = { c.w, c.h }, pads[2] = { ((c.ax + 15) & ~15) - c.ax, 0 };
   int *const chunks[2] = { &weights->row_chunks, &weights->col_chunks };
-  bool is_box = true;
+  int64_t sum[2] = { }, all;
+  int most = 0;
 
   *weights = LongWeights ();
   weights->scale = 1;
+  if (!c.separable || (c.op != CF_CONVOLVE_LINEAR && c.op != CF_CONVOLVE_UNSHARP))
+    return false;
   for (int a = 0; a < 2; a++) {
     LongAxis *limbs = a == 0 ? weights->row : weights->col;
-    const int n = sides[a], middle = axis[a][n / 2], first = axis[a][0];
-    bool same = true;
+    const int n = sides[a], middle = axis[a][n / 2];
+    bool same = middle != 0;
 
-    /* a factor of all weights: of a box's, or of the only one that is not zero */
+    /* a factor of all weights that are not zero: of a box's, or of the only one */
     for (int i = 0; i < n; i++)
-      same = same && (axis[a][i] == middle || (first == 0 && i != n / 2 && axis[a][i] == 0));
+      same = same && (axis[a][i] == middle || axis[a][i] == 0);
     weights->scale *= same ? middle : 1;
-    is_box = is_box && same;
-    for (int i = 0; i < 16 * n; i++) {
-      const int row = i % 16, tap = i / 16, output = 4 * (row % 8 / 2) + 2 * (row / 8) + row % 2;
-      const int weight = same ? axis[a][tap] / middle : axis[a][tap];
+    for (int i = 0; i < n; i++) {
+      const int weight = same ? axis[a][i] / middle : axis[a][i];
 
-      for (int l = 0; l < 2; l++)
-        reinterpret_cast<uint8_t *> (limbs[l].at[row])[16 + pads[a] + output + tap] = (uint8_t) (weight >> 8 * l);
+      if (weight < 0)
+        return false;
+      most = weight > most ? weight : most;
+      sum[a] += weight;
+      for (int k = 0; k < 16; k++)
+        for (int l = 0; l < 2; l++)
+          reinterpret_cast<uint8_t *> (limbs[l].at[k])[16 + pads[a] + 4 * (k % 8 / 2) + 2 * (k / 8) + k % 2 + i] =
+              (uint8_t) (weight >> 8 * l);
     }
     *chunks[a] = (63 + pads[a] + n + 31) / 32;
   }
-  weights->kind = c.bits == 8 ? 0 : is_box ? 1 : 2;
+  all = sum[0] * sum[1];
+  weights->kind = c.bits == 8 ? 0 : most <= 255 && sum[0] * c.max < 1 << 24 && all * c.max < 1ll << 32 ? 1 : 2;
+  return c.bits == 8 ? most <= 255 && sum[0] * c.max < 1 << 16
+      : most <= 65535 && sum[0] * c.max < 1ll << 32 && all * c.max < 1ll << 48;
 }
 
 size_t

@@ -18,7 +18,7 @@
  *   up to 32 columns at 8 bit where rows begin on 16 bytes, else dense.cu |
  * | wide | separable kernels at any depth, magnitudes | wide.cu |
  * | hide | fill, mosaic, privacy | hide.cu |
- * | long | kernels with a side above 63 | long.cu | */
+ * | long | separable kernels without negative weights, and boxes, at any depth | long.cu | */
 #include "internal.cuh"
 
 #include <limits.h>
@@ -51,7 +51,7 @@ struct State {
   LongWeights longer;
   Operands operands;
   CfVideo largest;     /* the frames at init; later ones may be smaller */
-  void *cells, *sums;  /* HIDE, LONG: allocated once a preset needs it, for frames up to that size */
+  void *cells, *sums;  /* HIDE, LONG: allocated once a kernel needs it, for frames up to that size */
   Late late;           /* test override of sparse.cu */
 };
 
@@ -152,8 +152,8 @@ fits (const CfPlan *plan, State *s, Kind kind)
     return kind == COPY;
   if (cf_convolve_hides (&c))
     return kind == HIDE;
-  if (is_long || kind == LONG)
-    return is_long && kind == LONG;
+  if (kind == LONG || is_long)
+    return kind == LONG && convolve_fill_long (c, &s->longer);
   switch (kind) {
     case DIRECT:
     case PASSES:
@@ -182,6 +182,16 @@ better_separable (const State *s)
   return s->limbs * ((s->c.h + 1) / 2) > 10;
 }
 
+/* Returns true if long.cu is faster than the other kernels of two passes, as measured on an H200; passes.cu is faster
+ * still. */
+bool
+better_long (const State *s)
+{
+  const int side = s->c.w > s->c.h ? s->c.w : s->c.h;
+
+  return s->c.bits == 8 ? side > 33 : side > 9;
+}
+
 /* Chooses the variant and its fallback; CF_UNSUPPORTED if a preferred variant cannot filter with the kernel. */
 CfCode
 choose (const CfPlan *plan, State *s, CfStatus *status)
@@ -199,6 +209,8 @@ choose (const CfPlan *plan, State *s, CfStatus *status)
     }
   if (s->kind == SMALL && better_separable (s) && fits (plan, s, SEPARABLE))
     s->kind = SEPARABLE;
+  if ((s->kind == SEPARABLE || s->kind == WIDE) && better_long (s) && fits (plan, s, LONG))
+    s->kind = LONG;
   /* with few taps dense.cu costs less than passes of 64 bits */
   if (s->kind == WIDE && fits (plan, s, DENSE) && s->c.bits > 8 && s->c.w * s->c.h <= 25)
     s->kind = DENSE;
@@ -254,8 +266,6 @@ put_weights (State *s)
     memcpy (s->wide.row, c.row, sizeof *c.row * (size_t) c.w);
     memcpy (s->wide.col, c.col, sizeof *c.col * (size_t) c.h);
   }
-  if (s->kind == LONG)
-    convolve_fill_long (c, &s->longer);
   if (s->kind == WIDE && !c.separable) {
     memcpy (s->wide.row, c.weights, sizeof *c.weights * 9);
     memcpy (s->wide.col, c.weights_y, sizeof *c.weights * 9);
@@ -314,11 +324,11 @@ set_up (CfPlan *plan, CfStatus *status)
     next->cells = s->cells = cf_gpu_alloc (CF_DEVICE, convolve_hide_bytes (&s->largest), status);
     code = s->cells ? CF_OK : CF_NO_MEMORY;
   }
-  if (code == CF_OK && next->kind == LONG && !s->sums) {
+  if (code == CF_OK && next->fallback == LONG && !s->sums) {
     next->sums = s->sums = cf_gpu_alloc (CF_DEVICE, convolve_long_bytes (&s->largest, &plan->common), status);
     code = s->sums ? CF_OK : CF_NO_MEMORY;
   }
-  if (code == CF_OK && (next->fallback == SEPARABLE || next->fallback == WIDE)) {
+  if (code == CF_OK && (next->fallback == SEPARABLE || next->fallback == WIDE || next->fallback == LONG)) {
     next->c = resolved;
     next->rounding = convolve_rounding_of (resolved);
   }
