@@ -171,8 +171,9 @@ struct RowTile {
 template<int XL> __device__ __forceinline__ bool
 loads_words (const Group &g)
 {
-  return XL == 1 ? g.in_words && !g.gray
-      : g.bytes == 2 && g.step == 1 && !g.gray && (((uintptr_t) g.in | (uintptr_t) g.in_pitch) & 7) == 0;
+  const uintptr_t all = ((uintptr_t) g.in & ~(uintptr_t) (g.step == 2 ? 3 : 0)) | (uintptr_t) g.in_pitch;
+
+  return !g.gray && (XL == 1 ? g.in_words : g.step <= 2 && (all & (8u * g.step - 1)) == 0);
 }
 
 /* Copies the words of a plane of bytes that are inside the image: eight threads a row. */
@@ -204,11 +205,12 @@ fill_bytes (const Group &g, const RowTile &t)
   }
 }
 
-/* Loads the words that are inside the image, of pixels of STEP bytes; 0: of 16-bit samples. */
-template<int STEP> __device__ __forceinline__ void
+/* Loads the words that are inside the image, of pixels of STEP samples of XL bytes. */
+template<int XL, int STEP> __device__ __forceinline__ void
 fill_pixels (const Group &g, const RowTile &t)
 {
-  constexpr int count = 8, size = STEP == 0 ? 2 : STEP; /* bytes of a pixel */
+  constexpr int count = 8, size = XL * STEP; /* bytes of a pixel */
+  const bool second = STEP == 2 && ((uintptr_t) g.in & 2) != 0; /* of two 16-bit samples */
   const int first = max (0, -t.x) / 4, n = min (t.words, (g.width - t.x) / 4) - first;
   const unsigned inverse = 0xffffffffu / (unsigned) max (n, 1) + 1;
 
@@ -223,9 +225,10 @@ fill_pixels (const Group &g, const RowTile &t)
 
       r[i] = n == 1 ? k : (int) __umulhi ((unsigned) k, inverse);
       c[i] = first + k - r[i] * n;
-      const uint8_t *from = g.in + (long long) max (t.row[r[i]], 0) * g.in_pitch + (t.x + 4 * c[i]) * size;
+      const uint8_t *from = g.in + (long long) max (t.row[r[i]], 0) * g.in_pitch + (t.x + 4 * c[i]) * size
+          - (XL == 2 && second ? 2 : 0);
 
-      if (STEP == 0 || g.in_vectors)
+      if (XL == 2 || g.in_vectors)
         load_pixels<size, true> (from, w[i]);
       else
         load_pixels<size, false> (from, w[i]);
@@ -234,10 +237,15 @@ fill_pixels (const Group &g, const RowTile &t)
     for (int i = 0; i < count; i++) {
       if (at + i * row_threads >= lines * n || t.row[r[i]] < 0)
         continue;
-      if (STEP == 0) {
+      if constexpr (XL == 2) {
         const unsigned top = ((1u << g.bits) - 1) * 0x10001u, mask = (0xffffu >> g.shift) * 0x10001u;
-        const unsigned a = __vminu2 (w[i][0] >> g.shift & mask, top), b = __vminu2 (w[i][1] >> g.shift & mask, top);
+        const unsigned pick = second ? 0x7632 : 0x5410;
+        unsigned a = w[i][0], b = w[i][1];
 
+        if constexpr (STEP == 2)
+          a = __byte_perm (a, b, pick), b = __byte_perm (w[i][2], w[i][3], pick);
+        a = __vminu2 (a >> g.shift & mask, top);
+        b = __vminu2 (b >> g.shift & mask, top);
         *t.word (0, r[i], c[i]) = __byte_perm (a, b, 0x6420);
         *t.word (1, r[i], c[i]) = __byte_perm (a, b, 0x7531);
       } else
@@ -303,16 +311,18 @@ fill_rows (const Work &work, const Group &g, const RowTile &t)
 {
   const bool fast = loads_words<XL> (g), is_edge = t.x < 0 || t.x + 4 * t.words > g.width;
 
-  if (fast && XL == 2)
-    fill_pixels<0> (g, t);
+  if (fast && XL == 2 && g.step == 1)
+    fill_pixels<2, 1> (g, t);
+  else if (fast && XL == 2)
+    fill_pixels<2, 2> (g, t);
   else if (fast && g.step == 1)
     fill_bytes (g, t);
   else if (fast && g.step == 2)
-    fill_pixels<2> (g, t);
+    fill_pixels<1, 2> (g, t);
   else if (fast && g.step == 3)
-    fill_pixels<3> (g, t);
+    fill_pixels<1, 3> (g, t);
   else if (fast)
-    fill_pixels<4> (g, t);
+    fill_pixels<1, 4> (g, t);
   if (!fast || work.border == CF_BORDER_CONSTANT
       || (is_edge && (work.border != CF_BORDER_REPLICATE || g.width % 4 != 0)))
     fill_edges<XL> (work, g, t, fast);
@@ -579,8 +589,8 @@ store_wide (const Work &work, const Group &g, const int (*sum)[2][2][4], const u
     int column, int x, int y)
 {
   const int *all = sum[0][0][0];
-  const bool odd = threadIdx.x & 4, aligned = g.step == 1 && g.action[0] == CF_ACTION_FILTER && x + 3 < g.width
-      && (((uintptr_t) g.out | (uintptr_t) g.out_pitch) & 7) == 0;
+  const bool odd = threadIdx.x & 4, plain = g.action[0] == CF_ACTION_FILTER && x + 3 < g.width;
+  const bool aligned = plain && g.step == 1 && (((uintptr_t) g.out | (uintptr_t) g.out_pitch) & 7) == 0;
 
 #pragma unroll
   for (int i = 0; i < 16; i++) {
@@ -597,12 +607,20 @@ store_wide (const Work &work, const Group &g, const int (*sum)[2][2][4], const u
 
     if (at_y >= g.height)
       continue;
+    uint8_t *to = g.out + at_y * g.out_pitch + 2 * x * g.step;
+
     if (aligned)
-      *(uint2 *) (g.out + at_y * g.out_pitch + 2 * x) = make_uint2 (four.x << g.shift, four.y << g.shift);
+      *(uint2 *) to = make_uint2 (four.x << g.shift, four.y << g.shift);
     else
 #pragma unroll
-      for (int k = 0; k < 4; k++)
-        store_pixel (work, g.index, x + k, at_y, (k < 2 ? four.x : four.y) >> 16 * (k % 2) & 0xffff, 0, 0);
+      for (int k = 0; k < 4; k++) {
+        const unsigned sample = (k < 2 ? four.x : four.y) >> 16 * (k % 2) & 0xffff;
+
+        if (plain)
+          store_value (g, to + 2 * k * g.step, sample);
+        else
+          store_pixel (work, g.index, x + k, at_y, sample, 0, 0);
+      }
   }
 }
 
