@@ -625,7 +625,7 @@ store_wide (const Work &work, const Group &g, const int (*sum)[2][2][4], const u
 }
 
 /* PLANES: the most that a group has filtered; their samples are kept until whole pixels are stored. */
-template<int XL, int WL, int TL, int PLANES> __global__ void __launch_bounds__ (128, XL == 1 ? PLANES == 1 ? 4 : 3 : 2)
+template<int XL, int WL, int TL, int PLANES> __global__ void __launch_bounds__ (128, XL == 1 ? 3 : 2)
 convolve_long_columns_kernel (const __grid_constant__ Work work, const __grid_constant__ Band band,
     const __grid_constant__ Tables<WL> tables)
 {

@@ -182,14 +182,14 @@ better_separable (const State *s)
   return s->limbs * ((s->c.h + 1) / 2) > 10;
 }
 
-/* Returns true if long.cu is faster than the other kernels of two passes, as measured on an H200; passes.cu is faster
- * still. */
+/* Returns true if long.cu, which can filter with the kernel, is faster than the other kernels of two passes but
+ * passes.cu, as measured on an H200. */
 bool
 better_long (const State *s)
 {
   const int side = s->c.w > s->c.h ? s->c.w : s->c.h;
 
-  return s->c.bits == 8 ? side > 33 : side > 9;
+  return side > (s->c.bits == 8 ? 55 : s->longer.kind == 1 ? 3 : 15);
 }
 
 /* Chooses the variant and its fallback; CF_UNSUPPORTED if a preferred variant cannot filter with the kernel. */
@@ -209,7 +209,7 @@ choose (const CfPlan *plan, State *s, CfStatus *status)
     }
   if (s->kind == SMALL && better_separable (s) && fits (plan, s, SEPARABLE))
     s->kind = SEPARABLE;
-  if ((s->kind == SEPARABLE || s->kind == WIDE) && better_long (s) && fits (plan, s, LONG))
+  if ((s->kind == SEPARABLE || s->kind == WIDE) && fits (plan, s, LONG) && better_long (s))
     s->kind = LONG;
   /* with few taps dense.cu costs less than passes of 64 bits */
   if (s->kind == WIDE && fits (plan, s, DENSE) && s->c.bits > 8 && s->c.w * s->c.h <= 25)
