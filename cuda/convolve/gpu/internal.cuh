@@ -127,12 +127,17 @@ struct AxisWeights {
   uint4 row[9], col[9];
 };
 
-/* Weights of long.cu, which are not negative: S = scale times the sum with them. bytes: those of the row fit bytes, the
- * samples too, and the sum is below 2^24. */
+/* Weights of long.cu, one byte of those of an axis: row 8 p + n has, from byte 16 on, those of the samples that output
+ * 4 (n / 2) + 2 p + n % 2 of a warp's outputs needs, from the first sample that output 0 may need on; zeros around. */
+struct LongAxis {
+  uint4 at[16][25];
+};
+
+/* S = scale times the sum with the weights. chunks: of 32 samples that 64 outputs need. */
 struct LongWeights {
-  int row[CF_CONVOLVE_LONG], col[CF_CONVOLVE_LONG];
-  int scale;
-  bool bytes;
+  LongAxis row[2], col[2];
+  int kind, row_chunks, col_chunks; /* kind: see variants[] in long.cu */
+  long long scale;
 };
 
 constexpr int max_spreads = 2; /* different steps that a launch has weights for */
@@ -222,7 +227,14 @@ size_t convolve_hide_bytes (const CfVideo *largest);
  * The next frame's launch must be queued behind this one. */
 CfCode convolve_hide_launch (const CfPlan *plan, const CfConvolution &c, const CfVideo *largest, void *memory,
     const CfArea *area, const CfImage *in, const CfImage *out, cudaStream_t stream, CfStatus *status);
-CfCode convolve_long_launch (Work *work, const LongWeights &weights, cudaStream_t stream, CfStatus *status);
+/* Fills the weights of long.cu; returns false if it cannot filter with `c`. */
+bool convolve_fill_long (const CfConvolution &c, LongWeights *weights);
+/* Returns the bytes of device memory that convolve_long_launch needs for frames up to a size. */
+size_t convolve_long_bytes (const CfVideo *largest, const CfCommon *common);
+/* Filters a frame, in bands if the memory is less than it needs at once. The next frame's launch must be queued behind
+ * this one. */
+CfCode convolve_long_launch (Work *work, const LongWeights &weights, void *memory, size_t memory_bytes, int max_shared,
+    cudaStream_t stream, CfStatus *status);
 /* Each *_init loads its kernels and sets the limits of their dynamic shared memory; called once per plan.
  * convolve_sparse_init returns in *there whether the device has its kernel.
  * convolve_small_init also returns in *pdl whether the kernels were compiled with griddep_wait (). */
@@ -263,9 +275,9 @@ convolve_inverse_of_blocks (int blocks_x)
   return blocks_x > 1 ? (unsigned) ((0x100000000ull + (unsigned) blocks_x - 1) / (unsigned) blocks_x) : 0;
 }
 
-/* Sets the grid: blocks of tile_w x tile_h pixels, group after group. */
+/* Sets the grid: blocks of tile_w x tile_h pixels, group after group. rows: of each group; NULL: all of them. */
 inline void
-convolve_assign_blocks (Work *work, int tile_w, int tile_h)
+convolve_assign_blocks (Work *work, int tile_w, int tile_h, const int *rows = NULL)
 {
   work->blocks = 0;
   for (int i = 0; i < work->n; i++) {
@@ -275,7 +287,7 @@ convolve_assign_blocks (Work *work, int tile_w, int tile_h)
     g.first_block = work->blocks;
     g.blocks_x = (g.width + tile_w - 1) / tile_w;
     g.blocks_inverse = convolve_inverse_of_blocks (g.blocks_x);
-    work->blocks += g.blocks_x * ((g.height + tile_h - 1) / tile_h);
+    work->blocks += g.blocks_x * (((rows ? rows[i] : g.height) + tile_h - 1) / tile_h);
   }
 }
 

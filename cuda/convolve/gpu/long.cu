@@ -1,285 +1,777 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * convolve/gpu/long.cu: box, gauss and unsharp with a side above 63, at any depth. Their weights are not negative, or
- * all equal: those are summed with weights of 1, and the sum is scaled.
+ * convolve/gpu/long.cu: box, gauss and unsharp with a side above 63, at any depth: two passes on the integer tensor
+ * units, a launch each, with the sums of the rows in device memory between them. Weights are not negative, or all
+ * equal: those are summed with weights of 1, and the sum is scaled.
  *
- * Map: 8 warps a block, a block makes 32 x 128 pixels (16 bit: 32 x 64), plane after plane. Row pass: a warp takes four
- * rows at a time, a lane makes four neighbours. Column pass: a lane makes 16 (16 bit: 8) pixels of a column.
+ * Limbs: samples have XL bytes, weights WL, the sums of the rows TL. Bytes are multiplied with bytes, the products of
+ * the highest order first, and the sum is moved up by eight bits from order to order.
+ *   8 bit: 1, 1, 2, as 256 x 255 and 255 x 255 are below 2^16, and sums of both passes below 2^24.
+ *   above 8 bit: box 2, 1, 3, sums below 2^32; gauss and unsharp 2, 2, 4, sums below 2^48.
  *
- * Shared memory: the weights of both axes with zeros around them; four rows of samples for each warp, which only that
- * warp writes and reads, between two __syncwarp (); the sums T of the row pass, 32 bits each. A barrier before the row
- * pass separates it from the column pass of the plane before, a second one the column pass from the row pass.
+ * Product: the left operand are 32 lines, the right one is a band of weights: column n of it has the weights of output
+ * n, one sample further than those of output n - 1. For 64 outputs and 32 samples a warp needs 16 mma; half of the
+ * weights are those of the 32 samples before, for outputs 32 further (multiply_band ()). Lane 4 g + t ends up with four
+ * lines of the outputs 16 j + 4 t .. 16 j + 4 t + 3.
  *
- * BYTES, 8-bit samples and row weights up to 255: four products at a time in the row pass. T are floats, and so are the
- * sums of the column pass: integers below 2^24, exact in any order, as F^2 and 255 x 255 times 255 are below 2^24.
- * Else: T is below 2^32, as F times 65535 is, and the sums of the column pass have 64 bits.
+ * Rows: 4 warps a block; it makes 32 rows of 256 sums, lines are rows, 4 g .. 4 g + 3 in a lane. Four rows of a byte of
+ * the sums are a word, the words of four neighbours a vector, and as such they are stored: for each byte a plane of
+ * `quads` x `columns` words, with the rows above and below the image that the columns need.
+ * Columns: a warp makes 64 rows of 32 columns, lines are columns, 2 g, 2 g + 1, 16 + 2 g and 17 + 2 g in a lane; so its
+ * operands are pairs of words. Lanes beside each other exchange two of these, and each has four neighbours.
  *
- * Bound by the multiply-adds: h for a pixel in the column pass, and w in the row pass for each of the
- * (tile_h + h - 1) / tile_h rows of T that a row of pixels needs. */
+ * Shared memory: the weights; the samples of the rows, or the sums of a plane's columns. Barriers separate filling from
+ * reading, and in the columns one plane's reads from the next one's filling. Distances of rows are such that what a
+ * load reads meets all banks. */
 #include "tile.cuh"
 #include "sums.cuh"
-#include "store.cuh"
+#include "dense.cuh"
 
 namespace cf {
 
 namespace {
 
-constexpr int warps = 8, threads = 32 * warps, tile_w = 32;
-constexpr int max_words = 72;  /* of four samples in a staged row: 8 for the block's columns, 64 around them */
-constexpr int axis_words = 288; /* the most that the loops read of an axis, zeros included */
+constexpr int lines = 32, row_warps = 4, row_threads = 32 * row_warps, row_columns = 64 * row_warps;
+constexpr int table_row = sizeof (LongAxis::at[0]), quad_bytes = 160; /* of the columns' tile: 128 and 32 */
 
-/* Pixels of a column that a lane makes. */
-template<bool BYTES> constexpr int own = BYTES ? 16 : 8;
-
-/* Returns the steps of eight rows of the column pass. */
-template<bool BYTES> __host__ __device__ inline int
-column_steps (int h)
+/* Returns the bytes of a line of samples in the rows' tile, and of such a tile; and the quads of the columns' tile. */
+__host__ __device__ constexpr int
+row_tile_line (int chunks)
 {
-  return (h + own<BYTES> - 1 + 7) / 8;
+  return row_columns - 64 + 32 * chunks;
 }
 
-/* Returns the rows of T, a multiple of the rows that all warps take at a time. */
-template<bool BYTES> __host__ __device__ inline int
-rows_of (int h)
+__host__ __device__ constexpr int
+row_tile_bytes (int line)
 {
-  return ((warps - 1) * own<BYTES> + 8 * column_steps<BYTES> (h) + 4 * warps - 1) / (4 * warps) * (4 * warps);
+  return lines * line + lines / 4 * 16;
 }
 
-template<bool BYTES> size_t
-shared_of (int h)
+__host__ __device__ constexpr int
+columns_tile_quads (int down, int chunks)
 {
-  const int words = 2 * axis_words + 4 * warps * max_words * (BYTES ? 1 : 2) + rows_of<BYTES> (h) * tile_w;
-
-  return (size_t) words * 4;
-}
-
-/* Where a row of samples begins, and the steps of four samples of the row pass. */
-struct RowSteps {
-  int left, pad, n; /* the first staged sample is x0 - left; the first tap of pixel x0 is the pad-th */
-};
-
-__device__ __forceinline__ RowSteps
-row_steps_of (const Work &work)
-{
-  const int left = (work.ax + 3) & ~3, pad = left - work.ax;
-
-  return RowSteps { left, pad, (work.w + 2 + pad) / 4 + 1 };
+  return 16 * (down - 1) + 8 * chunks;
 }
 
 __device__ __forceinline__ unsigned
-weight_at (const int *axis, int n, int i)
+shared_of (const void *p)
 {
-  return i >= 0 && i < n ? (unsigned) axis[i] : 0;
+  return (unsigned) __cvta_generic_to_shared (p);
 }
 
-/* Writes the axes to shared memory. row: word 4 b + o has the weights of samples 4 b .. 4 b + 3 for the o-th of four
- * neighbours (BYTES), or word i the weight of tap i - pad - 4. col: word i has the weight of tap i - 16. */
-template<bool BYTES> __device__ __forceinline__ void
-stage_axes (const Work &work, const LongWeights &weights, int pad, unsigned *row, unsigned *col, int thread)
+/* Loads four matrices of 8 rows of 16 bytes: lane 8 i + r has the address of row r of matrix i, and of each matrix
+ * lane 4 g + t gets the word t of row g. */
+__device__ __forceinline__ void
+load_matrices (unsigned at, unsigned *to)
 {
-  for (int i = thread; i < axis_words; i += threads) {
-    const unsigned down = weight_at (weights.col, work.h, i - 16);
-    unsigned across = 0;
+  asm volatile ("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
+      : "=r" (to[0]), "=r" (to[1]), "=r" (to[2]), "=r" (to[3]) : "r" (at) : "memory");
+}
 
-    if (BYTES)
+__device__ __forceinline__ void
+load_pair (unsigned at, unsigned *to)
+{
+  asm volatile ("ld.shared.v2.u32 {%0,%1}, [%2];" : "=r" (to[0]), "=r" (to[1]) : "r" (at) : "memory");
+}
+
+/* What a launch filters of a group: rows from y on, with their sums. */
+struct BandGroup {
+  unsigned *sums; /* [plane][byte][quads][columns] */
+  int y, quads, columns;
+};
+
+struct Band {
+  BandGroup group[CF_MAX_VIEWS];
+  int chunks; /* of 32 samples that 64 outputs need */
+  int down;   /* columns: warps of a block below each other */
+  long long scale;
+};
+
+template<int WL> struct Tables {
+  LongAxis limb[WL];
+};
+
+/* Copies the weights to shared memory. */
+template<int WL> __device__ __forceinline__ void
+stage_tables (const Tables<WL> &tables, uint4 *to)
+{
+  constexpr int n = sizeof tables / 16, batch = 4;
+  const uint4 *from = &tables.limb[0].at[0][0];
+  const int step = (int) blockDim.x;
+
+  for (int first = (int) threadIdx.x; first < n; first += batch * step) {
+    uint4 v[batch];
+
+#pragma unroll
+    for (int i = 0; i < batch; i++)
+      v[i] = read_argument (from + min (first + i * step, n - 1));
+#pragma unroll
+    for (int i = 0; i < batch; i++)
+      if (first + i * step < n)
+        to[first + i * step] = v[i];
+  }
+}
+
+/* sum[j][p][m] += the products of 32 lines and the weights, for outputs 16 j + 4 t + 2 p + (0, 1) and the lines
+ * g and g + 8 of the m-th left operand. load (a) loads the left operands of the next 32 samples. */
+template<typename Load> __device__ __forceinline__ void
+multiply_band (unsigned table, int chunks, Load load, int (*sum)[2][2][4])
+{
+  const int lane = (int) threadIdx.x & 31;
+  unsigned at = table + (8 * (lane >> 4) + (lane & 7)) * table_row + 16 * (lane >> 3 & 1) + 16, b[4][4] = { };
+
+#pragma unroll 1
+  for (int c = 0; c < chunks; c += 2)
+#pragma unroll
+    for (int half = 0; half < 2; half++) {
+      unsigned a[2][4];
+
+      if (c + half == chunks)
+        break;
+      load (a);
+      load_matrices (at, b[2 * half]);
+      load_matrices (at - 16, b[2 * half + 1]);
+      at += 32;
+#pragma unroll
+      for (int i = 0; i < 16; i++) {
+        const int j = i / 4, p = i / 2 % 2, m = i % 2;
+        const unsigned *w = b[(j + 2 * half) % 4] + 2 * p;
+
+        multiply<false, false> (sum[j][p][m], a[m], w[0], w[1]);
+      }
+    }
+}
+
+template<typename Change> __device__ __forceinline__ void
+for_sums (int (*sum)[2][2][4], Change change)
+{
+#pragma unroll
+  for (int i = 0; i < 64; i++)
+    change (sum[i / 16][i / 8 % 2][i / 4 % 2][i % 4], i);
+}
+
+/* ---- rows --------------------------------------------------------------- */
+
+/* The samples of a block's rows in shared memory: for each plane or byte of them `size` bytes. */
+struct RowTile {
+  uint8_t *at;
+  const int *row; /* the image's row of each line; -1: outside the image */
+  int line, size; /* bytes; four lines are followed by 16 bytes */
+  int x, words;   /* x: of the first sample, a multiple of 16; words: of four samples that are needed */
+
+  __device__ __forceinline__ unsigned *
+  word (int plane, int r, int c) const
+  {
+    return (unsigned *) (at + plane * size + r * line + (r >> 2) * 16 + 4 * c);
+  }
+};
+
+/* Can samples be loaded by words? */
+template<int XL> __device__ __forceinline__ bool
+loads_words (const Group &g)
+{
+  const uintptr_t all = ((uintptr_t) g.in & ~(uintptr_t) (g.step == 2 ? 3 : 0)) | (uintptr_t) g.in_pitch;
+
+  return !g.gray && (XL == 1 ? g.in_words : g.step <= 2 && (all & (8u * g.step - 1)) == 0);
+}
+
+/* Copies the words of a plane of bytes that are inside the image: eight threads a row. */
+__device__ __forceinline__ void
+fill_bytes (const Group &g, const RowTile &t)
+{
+  const int k = (int) threadIdx.x & 7, end = min (t.words, (g.width - t.x) >> 2), whole = end & ~3;
+  const bool vectors = g.in_vectors, rest = !vectors || t.x + 4 * whole + 16 > g.width;
+
+#pragma unroll
+  for (int r = (int) threadIdx.x >> 3; r < lines; r += row_threads / 8) {
+    const int y = t.row[r];
+    const uint8_t *from = g.in + (long long) y * g.in_pitch + t.x;
+    unsigned *to = t.word (0, r, 0);
+
+    if (y < 0)
+      continue;
+#pragma unroll
+    for (int i = 0; i < 5; i++) {
+      const int c = 4 * (k + 8 * i), x = t.x + 4 * c;
+
+      if (vectors && c < t.words && x >= 0 && x + 16 <= g.width)
+        __pipeline_memcpy_async (to + c, from + 4 * c, 16);
+    }
+    if (rest)
+#pragma unroll 1
+      for (int c = k + (vectors ? whole : max (0, -t.x) / 4); c < end; c += 8)
+        __pipeline_memcpy_async (to + c, from + 4 * c, 4);
+  }
+}
+
+/* Loads the words that are inside the image, of pixels of STEP samples of XL bytes. */
+template<int XL, int STEP> __device__ __forceinline__ void
+fill_pixels (const Group &g, const RowTile &t)
+{
+  constexpr int count = 8, size = XL * STEP; /* bytes of a pixel */
+  const bool second = STEP == 2 && ((uintptr_t) g.in & 2) != 0; /* of two 16-bit samples */
+  const int first = max (0, -t.x) / 4, n = min (t.words, (g.width - t.x) / 4) - first;
+  const unsigned inverse = 0xffffffffu / (unsigned) max (n, 1) + 1;
+
+#pragma unroll 1
+  for (int at = (int) threadIdx.x; at < lines * n; at += count * row_threads) {
+    unsigned w[count][size];
+    int r[count], c[count];
+
+#pragma unroll
+    for (int i = 0; i < count; i++) {
+      const int k = min (at + i * row_threads, lines * n - 1);
+
+      r[i] = n == 1 ? k : (int) __umulhi ((unsigned) k, inverse);
+      c[i] = first + k - r[i] * n;
+      const uint8_t *from = g.in + (long long) max (t.row[r[i]], 0) * g.in_pitch + (t.x + 4 * c[i]) * size
+          - (XL == 2 && second ? 2 : 0);
+
+      if (XL == 2 || g.in_vectors)
+        load_pixels<size, true> (from, w[i]);
+      else
+        load_pixels<size, false> (from, w[i]);
+    }
+#pragma unroll
+    for (int i = 0; i < count; i++) {
+      if (at + i * row_threads >= lines * n || t.row[r[i]] < 0)
+        continue;
+      if constexpr (XL == 2) {
+        const unsigned top = ((1u << g.bits) - 1) * 0x10001u, mask = (0xffffu >> g.shift) * 0x10001u;
+        const unsigned pick = second ? 0x7632 : 0x5410;
+        unsigned a = w[i][0], b = w[i][1];
+
+        if constexpr (STEP == 2)
+          a = __byte_perm (a, b, pick), b = __byte_perm (w[i][2], w[i][3], pick);
+        a = __vminu2 (a >> g.shift & mask, top);
+        b = __vminu2 (b >> g.shift & mask, top);
+        *t.word (0, r[i], c[i]) = __byte_perm (a, b, 0x6420);
+        *t.word (1, r[i], c[i]) = __byte_perm (a, b, 0x7531);
+      } else
+        for (int p = 0; p < g.planes; p++)
+          *t.word (p, r[i], c[i]) = pick_bytes<size> (w[i], (unsigned) g.plane_offset (p));
+    }
+  }
+}
+
+/* Fills the words that the functions above leave out. Where the outermost samples are repeated, those of words outside
+ * the image are not written yet. */
+template<int XL> __device__ __forceinline__ void
+fill_edges (const Work &work, const Group &g, const RowTile &t, bool fast)
+{
+  const bool all = !fast || work.border == CF_BORDER_CONSTANT;
+  const int from = all ? t.words : max (0, -t.x) / 4, to = all ? t.words : min (t.words, max (0, g.width - t.x) / 4);
+  const int n = from + t.words - to;
+
+#pragma unroll 1
+  for (int i = (int) threadIdx.x; i < lines * n; i += row_threads) {
+    const int r = i / n, k = i - r * n, c = k < from ? k : to + k - from, x = t.x + 4 * c;
+    const bool outside = x < 0 || x >= g.width || t.row[r] < 0;
+
+    if (fast && t.row[r] >= 0 && x >= 0 && x + 3 < g.width)
+      continue;
+    if (outside && work.border == CF_BORDER_REPLICATE)
+      continue;
+#pragma unroll 1
+    for (int p = 0; p < g.planes; p++) {
+      const unsigned v = (unsigned) (g.plane_chroma (p) ? work.outside[1] : work.outside[0]);
+      const uint2 word = outside && work.border == CF_BORDER_CONSTANT
+          ? make_uint2 (0x01010101u * (v & 0xff), 0x01010101u * (v >> 8))
+          : edge_word (work, g.index, p, x, t.row[r] < 0 ? -1 : t.row[r]);
+
+      *t.word (p, r, c) = word.x;
+      if (XL == 2)
+        *t.word (1, r, c) = word.y;
+    }
+  }
+}
+
+/* Repeats the outermost samples of the rows. */
+__device__ __forceinline__ void
+repeat_edges (const Group &g, const RowTile &t, int planes)
+{
+  const int left = max (0, -t.x) / 4, right = min (t.words, (g.width - t.x + 3) / 4), r = (int) threadIdx.x >> 2;
+
+  for (int p = 0; p < planes; p++) {
+    const uint8_t *bytes = (const uint8_t *) t.word (p, r, 0);
+    const unsigned first = 0x01010101u * bytes[4 * left];
+    const unsigned last = 0x01010101u * bytes[min (g.width - 1 - t.x, 4 * t.words - 1)];
+
+    for (int c = (int) threadIdx.x & 3; c < left; c += 4)
+      *t.word (p, r, c) = first;
+    for (int c = right + ((int) threadIdx.x & 3); c < t.words; c += 4)
+      *t.word (p, r, c) = last;
+  }
+}
+
+/* Fills the tile, with barriers before and behind. */
+template<int XL> __device__ __forceinline__ void
+fill_rows (const Work &work, const Group &g, const RowTile &t)
+{
+  const bool fast = loads_words<XL> (g), is_edge = t.x < 0 || t.x + 4 * t.words > g.width;
+
+  if (fast && XL == 2 && g.step == 1)
+    fill_pixels<2, 1> (g, t);
+  else if (fast && XL == 2)
+    fill_pixels<2, 2> (g, t);
+  else if (fast && g.step == 1)
+    fill_bytes (g, t);
+  else if (fast && g.step == 2)
+    fill_pixels<1, 2> (g, t);
+  else if (fast && g.step == 3)
+    fill_pixels<1, 3> (g, t);
+  else if (fast)
+    fill_pixels<1, 4> (g, t);
+  if (!fast || work.border == CF_BORDER_CONSTANT
+      || (is_edge && (work.border != CF_BORDER_REPLICATE || g.width % 4 != 0)))
+    fill_edges<XL> (work, g, t, fast);
+  __pipeline_commit ();
+  __pipeline_wait_prior (0);
+  __syncthreads ();
+  if (is_edge && work.border == CF_BORDER_REPLICATE) {
+    repeat_edges (g, t, XL * g.planes);
+    __syncthreads ();
+  }
+}
+
+/* Stores the sums of a plane: their bytes. */
+template<int TL> __device__ __forceinline__ void
+store_sums (const BandGroup &b, int plane, int quad, int x, const int (*sum)[2][2][4])
+{
+  const long long plane_words = (long long) b.quads * b.columns;
+  unsigned *to = b.sums + plane * TL * plane_words + quad * b.columns + x;
+
+#pragma unroll
+  for (int j = 0; j < 4; j++) {
+    unsigned word[4][4];
+
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+      unsigned v[4];
+
+#pragma unroll
       for (int k = 0; k < 4; k++)
-        across |= weight_at (weights.row, work.w, (i & ~3) + k - (i & 3) - pad) << 8 * k;
-    else
-      across = weight_at (weights.row, work.w, i - pad - 4);
-    row[i] = across;
-    col[i] = BYTES ? __float_as_uint ((float) down) : down;
-  }
-}
+        v[k] = (unsigned) sum[j][i / 2][k / 2][k % 2 * 2 + i % 2];
+      const unsigned low = __byte_perm (v[0], v[1], 0x5140), next = __byte_perm (v[2], v[3], 0x5140);
 
-/* Loads four rows of a plane's samples from (x, y) on: a word of bytes, or two words of halves, for four samples. */
-template<bool BYTES> __device__ __forceinline__ void
-stage_rows (const Work &work, const Group &g, int p, int x, int y, int words, unsigned *to, int lane)
-{
-  const bool direct = BYTES && g.in_words && g.step == 1 && !g.gray;
+      word[0][i] = __byte_perm (low, next, 0x5410);
+      word[1][i] = __byte_perm (low, next, 0x7632);
+      if (TL > 2) {
+        const unsigned third = __byte_perm (v[0], v[1], 0x7362), fourth = __byte_perm (v[2], v[3], 0x7362);
 
-#pragma unroll 1
-  for (int i = lane; i < 4 * max_words; i += 32) {
-    const int r = i / max_words, c = i % max_words, at = x + 4 * c, row = y + r;
-
-    if (c >= words)
-      continue;
-    if (direct && at >= 0 && at + 3 < g.width && row >= 0 && row < g.height) {
-      to[i] = *(const unsigned *) (g.in + row * g.in_pitch + at);
-      continue;
+        word[2][i] = __byte_perm (third, fourth, 0x5410);
+        word[3][i] = __byte_perm (third, fourth, 0x7632);
+      }
     }
-    const uint2 v = edge_word (work, g.index, p, at, row);
-
-    if (BYTES)
-      to[i] = v.x;
-    else
-      *(uint2 *) (to + 2 * i) = make_uint2 (__byte_perm (v.x, v.y, 0x5140), __byte_perm (v.x, v.y, 0x7362));
+#pragma unroll
+    for (int l = 0; l < TL; l++)
+      *(uint4 *) (to + l * plane_words + 16 * j) = make_uint4 (word[l][0], word[l][1], word[l][2], word[l][3]);
   }
 }
 
-/* Returns the row sums of the lane's four neighbours. */
-template<bool BYTES> __device__ __forceinline__ uint4
-sum_row (const unsigned *samples, const unsigned *row, int n, int lane)
+template<int XL, int WL, int TL> __global__ void __launch_bounds__ (row_threads)
+convolve_long_rows_kernel (const __grid_constant__ Work work, const __grid_constant__ Band band,
+    const __grid_constant__ Tables<WL> tables)
 {
-  unsigned sum[4] = { };
-
-  if (BYTES) {
-    const unsigned *s = samples + (lane >> 3) * max_words + (lane & 7);
-
-#pragma unroll 4
-    for (int b = 0; b < n; b++) {
-      const uint4 w = *(const uint4 *) (row + 4 * b);
-
-      sum[0] = __dp4a (s[b], w.x, sum[0]);
-      sum[1] = __dp4a (s[b], w.y, sum[1]);
-      sum[2] = __dp4a (s[b], w.z, sum[2]);
-      sum[3] = __dp4a (s[b], w.w, sum[3]);
-    }
-    return make_uint4 (__float_as_uint ((float) sum[0]), __float_as_uint ((float) sum[1]),
-        __float_as_uint ((float) sum[2]), __float_as_uint ((float) sum[3]));
-  }
-  const uint2 *s = (const uint2 *) samples + (lane >> 3) * max_words + (lane & 7);
-
-#pragma unroll 2
-  for (int b = 0; b < n; b++) {
-    const uint4 before = *(const uint4 *) (row + 4 * b), after = *(const uint4 *) (row + 4 * b + 4);
-    const unsigned w[8] = { before.x, before.y, before.z, before.w, after.x, after.y, after.z, after.w };
-    const unsigned x[4] = { s[b].x & 0xffff, s[b].x >> 16, s[b].y & 0xffff, s[b].y >> 16 };
-
-#pragma unroll
-    for (int i = 0; i < 4; i++)
-#pragma unroll
-      for (int o = 0; o < 4; o++)
-        sum[o] += w[i - o + 4] * x[i];
-  }
-  return make_uint4 (sum[0], sum[1], sum[2], sum[3]);
-}
-
-/* Row pass: makes T of a plane. */
-template<bool BYTES> __device__ __forceinline__ void
-filter_rows (const Work &work, const Group &g, int p, const RowSteps &steps, const unsigned *row, unsigned *samples,
-    unsigned *t, int x0, int y0, int thread)
-{
-  const int lane = thread & 31, rows = rows_of<BYTES> (work.h);
-  unsigned *mine = samples + (thread >> 5) * 4 * max_words * (BYTES ? 1 : 2);
-
-#pragma unroll 1
-  for (int r = 4 * (thread >> 5); r < rows; r += 4 * warps) {
-    stage_rows<BYTES> (work, g, p, x0 - steps.left, y0 - work.ay + r, steps.n + tile_w / 4 - 1, mine, lane);
-    __syncwarp ();
-    *(uint4 *) (t + (r + (lane >> 3)) * tile_w + 4 * (lane & 7)) = sum_row<BYTES> (mine, row, steps.n, lane);
-    __syncwarp ();
-  }
-}
-
-/* Column pass: the sums of the lane's pixels, from row `t` of T on. */
-__device__ __forceinline__ void
-sum_columns (const unsigned *t, const unsigned *col, int h, float *sum)
-{
-#pragma unroll 1
-  for (int b = 0; b < column_steps<true> (h); b++) {
-    alignas (16) float w[24];
-
-#pragma unroll
-    for (int i = 0; i < 6; i++)
-      *(float4 *) (w + 4 * i) = *(const float4 *) (col + 8 * b + 4 * i);
-#pragma unroll
-    for (int i = 0; i < 8; i++) {
-      const float v = __uint_as_float (t[(8 * b + i) * tile_w]);
-
-#pragma unroll
-      for (int o = 0; o < own<true>; o++)
-        sum[o] = __fmaf_rn (w[i - o + 16], v, sum[o]);
-    }
-  }
-}
-
-__device__ __forceinline__ void
-sum_columns (const unsigned *t, const unsigned *col, int h, unsigned long long *sum)
-{
-#pragma unroll 1
-  for (int b = 0; b < column_steps<false> (h); b++) {
-    alignas (16) unsigned w[16];
-
-#pragma unroll
-    for (int i = 0; i < 4; i++)
-      *(uint4 *) (w + 4 * i) = *(const uint4 *) (col + 8 * b + 8 + 4 * i);
-#pragma unroll
-    for (int i = 0; i < 8; i++) {
-      const unsigned v = t[(8 * b + i) * tile_w];
-
-#pragma unroll
-      for (int o = 0; o < own<false>; o++)
-        sum[o] += (unsigned long long) w[i - o + 8] * v;
-    }
-  }
-}
-
-/* Stores the pixels of a lane from (x, y) down; value[p]: the samples of plane p, packed. */
-template<bool BYTES> __device__ __forceinline__ void
-store_column (const Work &work, const Group &g, int x, int y, const unsigned (*value)[4])
-{
-  constexpr int bits = BYTES ? 8 : 16, per_word = 32 / bits;
-  constexpr unsigned mask = (1u << bits) - 1;
-  const bool single = g.step == 1 && g.action[0] == CF_ACTION_FILTER;
-
-#pragma unroll
-  for (int o = 0; o < own<BYTES>; o++) {
-    const int shift = bits * (o % per_word), i = o / per_word;
-    const unsigned v = value[0][i] >> shift & mask;
-
-    if (!single)
-      store_pixel (work, g.index, x, y + o, v, value[1][i] >> shift & mask, value[2][i] >> shift & mask);
-    else if (x < g.width && y + o < g.height)
-      store_value (g, g.out + (y + o) * g.out_pitch + (long long) x * g.bytes, v);
-  }
-}
-
-template<bool BYTES> __global__ void __launch_bounds__ (threads, 3)
-convolve_long_kernel (const __grid_constant__ Work work, const __grid_constant__ LongWeights weights)
-{
-  using Sum = typename std::conditional<BYTES, float, unsigned long long>::type;
-  constexpr int per_word = BYTES ? 4 : 2, tile_h = warps * own<BYTES>;
-  extern __shared__ __align__ (16) unsigned shared[];
-  unsigned *const row = shared, *const col = row + axis_words, *const samples = col + axis_words;
-  unsigned *const t = samples + 4 * warps * max_words * (BYTES ? 1 : 2);
+  extern __shared__ uint4 shared[];
+  __shared__ int row[lines];
+  uint8_t *const table = (uint8_t *) shared;
   const Group g = group_of_block (work, (int) blockIdx.x);
+  const BandGroup b = band.group[g.index];
   const int2 position = block_position (g, (int) blockIdx.x);
-  const int thread = (int) threadIdx.x, x0 = position.x * tile_w, y0 = position.y * tile_h;
-  const int x = x0 + (thread & 31), first = (thread >> 5) * own<BYTES>;
-  const RowSteps steps = row_steps_of (work);
-  unsigned value[3][4] = { };
+  const int warp = (int) threadIdx.x >> 5, lane = (int) threadIdx.x & 31;
+  const int x0 = position.x * row_columns, left = (work.ax + 15) & ~15, quad = lines / 4 * position.y + (lane >> 2);
+  const int line = row_tile_line (band.chunks);
+  const RowTile t = { table + sizeof tables, row, line, row_tile_bytes (line), x0 - left,
+    (row_columns + left - work.ax + work.w - 1 + 3) / 4 };
+  const unsigned from = shared_of (t.word (0, 4 * (lane & 7) + (lane >> 3 & 1), 16 * warp + 4 * (lane >> 4)));
 
-  if (g.planes == 0) {
-    griddep_wait ();
-    copy_group (work, g, x0, y0, tile_w, tile_h, thread, threads);
-    return;
-  }
-  stage_axes<BYTES> (work, weights, steps.pad, row, col, thread);
+  if (threadIdx.x < lines)
+    row[threadIdx.x] = edge_row (work.border, b.y - work.ay + lines * position.y + (int) threadIdx.x, g.height);
+  stage_tables (tables, shared);
   griddep_wait ();
+  __syncthreads ();
+  fill_rows<XL> (work, g, t);
+  if (x0 + 64 * warp >= b.columns)
+    return;
 #pragma unroll 1
   for (int p = 0; p < g.planes; p++) {
-    unsigned word[4] = { };
-    Sum sum[own<BYTES>] = { };
+    int sum[4][2][2][4] = { };
 
-    __syncthreads ();
-    filter_rows<BYTES> (work, g, p, steps, row, samples, t, x0, y0, thread);
-    __syncthreads ();
-    sum_columns (t + first * tile_w + (thread & 31), col, work.h, sum);
 #pragma unroll
-    for (int o = 0; o < own<BYTES>; o++) {
-      const int centre = work.rounding.op == CF_CONVOLVE_UNSHARP
-          ? (int) edge_sample (work, g.index, p, x, y0 + first + o) : 0;
-      const long long s = (long long) sum[o] * weights.scale;
+    for (int order = XL + WL - 2; order >= 0; order--) {
+#pragma unroll
+      for (int w = 0; w < WL; w++)
+        if (order - w >= 0 && order - w < XL) {
+          unsigned at = from + (p + order - w) * t.size;
 
-      word[o / per_word] |= (unsigned) round_sum (work.rounding, s, centre, g.plane_chroma (p))
-          << 32 / per_word * (o % per_word);
+          multiply_band (shared_of (table) + w * sizeof (LongAxis), band.chunks, [&] (unsigned (*a)[4]) {
+            load_matrices (at, a[0]);
+            load_matrices (at + 2 * line, a[1]);
+            at += 32;
+          }, sum);
+        }
+      if (order > 0)
+        for_sums (sum, [] (int &s, int) { s <<= 8; });
+    }
+    if (quad < b.quads)
+      store_sums<TL> (b, p, quad, x0 + 64 * warp + 4 * (lane & 3), sum);
+    __syncwarp ();
+  }
+}
+
+/* ---- columns ------------------------------------------------------------ */
+
+/* Copies the sums' bytes of `across` times 32 columns to shared memory: [byte][32 columns][quads]. */
+template<int TL> __device__ __forceinline__ void
+fill_columns (const BandGroup &b, int plane, int quad, int quads, int x, int across, uint8_t *tile)
+{
+  const int there = min (quads, b.quads - quad), first = (int) threadIdx.x >> 3, step = (int) blockDim.x >> 3;
+
+#pragma unroll 1
+  for (int i = 0; i < TL * across; i++) {
+    const int l = across == 2 ? i >> 1 : i, column = x + (across == 2 ? (i & 1) * 32 : 0) + 4 * ((int) threadIdx.x & 7);
+    const unsigned *from = b.sums + ((long long) (plane * TL + l) * b.quads + quad + first) * b.columns + column;
+    uint8_t *to = tile + (i * quads + first) * quad_bytes + 16 * ((int) threadIdx.x & 7);
+
+#pragma unroll 4
+    for (int r = first; r < there; r += step, from += step * b.columns, to += step * quad_bytes)
+      __pipeline_memcpy_async (to, from, 16);
+  }
+  __pipeline_commit ();
+  __pipeline_wait_prior (0);
+}
+
+/* Gives lanes beside each other, g and g + 1, four neighbours each, or takes them back: a lane's word has two bytes of
+ * the columns 2 g and two of the columns 16 + 2 g. All lanes call it. */
+__device__ __forceinline__ unsigned
+exchange (unsigned word)
+{
+  return __byte_perm (word, __shfl_xor_sync (~0u, word, 4), threadIdx.x & 4 ? 0x3276 : 0x5410);
+}
+
+/* Returns the four samples of a plane from (x, y) on; any where these are not inside the image. */
+__device__ __forceinline__ unsigned
+centre_word (const Work &work, const Group &g, int p, int x, int y)
+{
+  const uint8_t *row = g.in + min (y, g.height - 1) * g.in_pitch + g.plane_offset (p);
+  unsigned word = 0;
+
+  if (g.gray)
+    return edge_word (work, g.index, p, x, y).x;
+  if (g.in_words && g.step == 1 && x + 3 < g.width)
+    return *(const unsigned *) (row + x);
+#pragma unroll
+  for (int i = 0; i < 4; i++)
+    word |= (unsigned) row[min (x + i, g.width - 1) * g.step] << 8 * i;
+  return word;
+}
+
+/* Rounds four sums of unsharp to bytes: round_unsharp () for results that fit an integer. */
+__device__ __forceinline__ unsigned
+round_four_unsharp (const Rounding &k, const int *sum, unsigned centre, int chroma)
+{
+  const long long of_sample = (k.divisor2 >> 1) * (256 + k.amount), add = chroma ? k.add[1] : k.add[0];
+  int v[4];
+
+#pragma unroll
+  for (int i = 0; i < 4; i++)
+    v[i] = (int) ((of_sample * (int) (centre >> 8 * i & 0xff) - (long long) k.amount * sum[i] + add) >> (k.shift + 7));
+  return pack_bytes (v);
+}
+
+/* Stores four pixels of bytes from (x, y) on, sample by sample. */
+__device__ __noinline__ void
+store_four_samples (const Work &work, int group, int x, int y, unsigned v0, unsigned v1, unsigned v2)
+{
+#pragma unroll 1
+  for (int i = 0; i < 4; i++, v0 >>= 8, v1 >>= 8, v2 >>= 8)
+    store_pixel (work, group, x + i, y, v0 & 0xff, v1 & 0xff, v2 & 0xff);
+}
+
+/* Stores a lane's 16 rows of four pixels from (x, y) on; value[p]: the samples of plane p. */
+template<int PLANES> __device__ __forceinline__ void
+store_bytes (const Work &work, const Group &g, int x, int y, const unsigned (*value)[16])
+{
+  constexpr int batch = 8; /* rows of the input that are loaded at a time */
+  const uintptr_t in = (uintptr_t) g.in | (uintptr_t) g.in_pitch, out = (uintptr_t) g.out | (uintptr_t) g.out_pitch;
+  const Assembly a = assembly_of (work, g);
+  const bool aligned = a.words && x + 3 < g.width && ((g.step == 1 ? out << 2 : a.copies ? in | out : out) & 15) == 0;
+  const bool single = PLANES == 1 && g.step == 1;
+  uint8_t *to = g.out + y * g.out_pitch + (long long) x * g.step;
+  const uint8_t *from = g.in + y * g.in_pitch + 4 * x;
+
+#pragma unroll
+  for (int first = 0; first < 16; first += batch) {
+    uint4 base[batch];
+
+#pragma unroll
+    for (int i = 0; i < batch; i++) {
+      const int down = 16 * ((first + i) / 4) + i % 4;
+
+      base[i] = make_uint4 (a.mid, a.mid, a.mid, a.mid);
+      if (!single && aligned && a.copies && y + down < g.height)
+        base[i] = *(const uint4 *) (from + down * g.in_pitch);
     }
 #pragma unroll
-    for (int i = 0; i < 12; i++)
-      value[i / 4][i % 4] = p == i / 4 ? word[i % 4] : value[i / 4][i % 4];
+    for (int i = 0; i < batch; i++) {
+      const int down = 16 * ((first + i) / 4) + i % 4;
+      unsigned v[3] = { value[0][first + i], value[PLANES == 3 ? 1 : 0][first + i], value[PLANES - 1][first + i] };
+      unsigned pixel[4];
+
+      if (y + down >= g.height)
+        continue;
+      if (!aligned)
+        store_four_samples (work, g.index, x, y + down, v[0], v[1], v[2]);
+      else if (single)
+        *(unsigned *) (to + down * g.out_pitch) = v[0];
+      else {
+        assemble<3> (a, make_uint2 (base[i].x, base[i].y), v, pixel);
+        v[0] >>= 16, v[1] >>= 16, v[2] >>= 16;
+        assemble<3> (a, make_uint2 (base[i].z, base[i].w), v, pixel + 2);
+        put_four (g.step, to + down * g.out_pitch, pixel);
+      }
+    }
   }
-  store_column<BYTES> (work, g, x, y0 + first, value);
+}
+
+/* Returns a 16-bit sample of the sum s. */
+__device__ __forceinline__ unsigned
+round_wide (const Work &work, const Group &g, int x, int y, long long s)
+{
+  const Rounding &k = work.rounding;
+  const int chroma = g.plane_chroma (0);
+
+  if (k.narrow && k.pow2 == 0) {
+    const unsigned n = (unsigned) max (2 * (int) s + (int) (chroma ? k.add[1] : k.add[0]), 0);
+    const unsigned q = __umulhi (n, k.magic) >> k.shift;
+
+    return min (n == q * (unsigned) k.divisor2 && (chroma ? k.ties[1] : k.ties[0]) ? q & ~1u : q, (unsigned) k.max);
+  }
+  return (unsigned) round_sum (k, s, k.op == CF_CONVOLVE_UNSHARP ? (int) edge_sample (work, g.index, 0, x, y) : 0,
+      chroma);
+}
+
+/* Returns the number of the k-th of four neighbours, in row i of the lane's 16, in sum[64]. */
+__device__ constexpr int
+index_of (int i, int k)
+{
+  return i / 2 * 8 + k / 2 * 4 + k % 2 * 2 + i % 2;
+}
+
+/* Rounds a lane's sums to words of four neighbours; (x, y): the first one, rows as in the kernel. */
+__device__ __forceinline__ void
+round_bytes (const Work &work, const Group &g, int p, const int (*sum)[2][2][4], int scale, int x, int y,
+    unsigned *word)
+{
+  const int *all = sum[0][0][0], chroma = g.plane_chroma (p);
+  int four[16][4];
+
+#pragma unroll
+  for (int i = 0; i < 64; i++)
+    four[i / 4][i % 4] = all[index_of (i / 4, i % 4)] * scale;
+  if (work.rounding.op == CF_CONVOLVE_UNSHARP)
+#pragma unroll
+    for (int i = 0; i < 16; i++)
+      word[i] = round_four_unsharp (work.rounding, four[i],
+          exchange (centre_word (work, g, p, x, y + 16 * (i / 4) + i % 4)), chroma);
+  else
+    round_words<16, 2, false> (work.rounding, chroma, four, word, [&] (int) { return &work.border; }); /* any bytes */
+#pragma unroll
+  for (int i = 0; i < 16; i++)
+    word[i] = exchange (word[i]);
+}
+
+/* Rounds a lane's sums to 16-bit samples and stores them. column: of the lane's first sum. */
+__device__ __forceinline__ void
+store_wide (const Work &work, const Group &g, const int (*sum)[2][2][4], const unsigned *high, long long scale,
+    int column, int x, int y)
+{
+  const int *all = sum[0][0][0];
+  const bool odd = threadIdx.x & 4, plain = g.action[0] == CF_ACTION_FILTER && x + 3 < g.width;
+  const bool aligned = plain && g.step == 1 && (((uintptr_t) g.out | (uintptr_t) g.out_pitch) & 7) == 0;
+
+#pragma unroll
+  for (int i = 0; i < 16; i++) {
+    const int at_y = y + 16 * (i / 4) + i % 4;
+    unsigned v[4];
+
+#pragma unroll
+    for (int k = 0; k < 4; k++)
+      v[k] = round_wide (work, g, column + k / 2 * 16 + k % 2, at_y,
+          (((long long) high[index_of (i, k)] << 16) + (unsigned) all[index_of (i, k)]) * scale);
+    const unsigned left = v[0] | v[1] << 16, right = v[2] | v[3] << 16;
+    const unsigned other = __shfl_xor_sync (~0u, odd ? left : right, 4);
+    const uint2 four = odd ? make_uint2 (other, right) : make_uint2 (left, other);
+
+    if (at_y >= g.height)
+      continue;
+    uint8_t *to = g.out + at_y * g.out_pitch + 2 * x * g.step;
+
+    if (aligned)
+      *(uint2 *) to = make_uint2 (four.x << g.shift, four.y << g.shift);
+    else
+#pragma unroll
+      for (int k = 0; k < 4; k++) {
+        const unsigned sample = (k < 2 ? four.x : four.y) >> 16 * (k % 2) & 0xffff;
+
+        if (plain)
+          store_value (g, to + 2 * k * g.step, sample);
+        else
+          store_pixel (work, g.index, x + k, at_y, sample, 0, 0);
+      }
+  }
+}
+
+/* PLANES: the most that a group has filtered; their samples are kept until whole pixels are stored. */
+template<int XL, int WL, int TL, int PLANES> __global__ void __launch_bounds__ (128, XL == 1 ? 3 : 2)
+convolve_long_columns_kernel (const __grid_constant__ Work work, const __grid_constant__ Band band,
+    const __grid_constant__ Tables<WL> tables)
+{
+  extern __shared__ uint4 shared[];
+  uint8_t *const table = (uint8_t *) shared, *const tile = table + sizeof tables;
+  const Group g = group_of_block (work, (int) blockIdx.x);
+  const BandGroup b = band.group[g.index];
+  const int2 position = block_position (g, (int) blockIdx.x);
+  const int warp = (int) threadIdx.x >> 5, lane = (int) threadIdx.x & 31, threads = (int) blockDim.x;
+  const int down = band.down, across = threads / (32 * down), warp_y = warp % down, warp_x = warp / down;
+  const int x0 = position.x * 32 * across, y0 = position.y * 64 * down; /* y0: in the band */
+  const int quads = columns_tile_quads (down, band.chunks);
+  const int x = x0 + 32 * warp_x + 16 * (lane >> 2 & 1) + 4 * (lane >> 3), y = b.y + y0 + 64 * warp_y + 4 * (lane & 3);
+  const unsigned from = shared_of (tile) + (warp_x * quads + 16 * warp_y + (lane & 3)) * quad_bytes + 8 * (lane >> 2);
+  unsigned value[PLANES][16] = { };
+
+  stage_tables (tables, shared);
+  griddep_wait ();
+  if (g.planes == 0) {
+    copy_group (work, g, x0, b.y + y0, 32 * across, 64 * down, (int) threadIdx.x, threads);
+    return;
+  }
+#pragma unroll 1
+  for (int p = 0; p < g.planes; p++) {
+    int sum[4][2][2][4] = { };
+    unsigned high[64] = { };
+
+    __syncthreads ();
+    fill_columns<TL> (b, p, y0 / 4, quads, x0, across, tile);
+    __syncthreads ();
+#pragma unroll
+    for (int order = TL + WL - 2; order >= 0; order--) {
+#pragma unroll
+      for (int w = 0; w < WL; w++)
+        if (order - w >= 0 && order - w < TL) {
+          unsigned at = from + (order - w) * across * quads * quad_bytes;
+
+          multiply_band (shared_of (table) + w * sizeof (LongAxis), band.chunks, [&] (unsigned (*a)[4]) {
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+              load_pair (at + i / 2 * 64 + i % 2 * 4 * quad_bytes, a[i / 2] + i % 2 * 2);
+            at += 8 * quad_bytes;
+          }, sum);
+        }
+      /* 48 bits: high has the upper 32 of them, the sum what is below */
+      if (TL == 4 && order == 2)
+        for_sums (sum, [&] (int &s, int i) { high[i] = (unsigned) s, s = 0; });
+      else if (TL == 4 && order == 1)
+        for_sums (sum, [&] (int &s, int i) { high[i] += (unsigned) s >> 8, s = (s & 0xff) << 8; });
+      else if (order > 0)
+        for_sums (sum, [] (int &s, int) { s <<= 8; });
+    }
+    if (XL == 2)
+      store_wide (work, g, sum, high, band.scale, x0 + 32 * warp_x + 2 * (lane >> 2), x, y);
+    else {
+      unsigned word[16];
+
+      round_bytes (work, g, p, sum, (int) band.scale, x, y, word);
+#pragma unroll
+      for (int i = 0; i < 16 * PLANES; i++)
+        value[i / 16][i % 16] = i / 16 == p ? word[i % 16] : value[i / 16][i % 16];
+    }
+  }
+  if (XL == 1)
+    store_bytes<PLANES> (work, g, x, y, value);
+}
+
+/* ---- launches ----------------------------------------------------------- */
+
+#define CF_COLUMNS(xl, wl, tl, planes) { (const void *) convolve_long_columns_kernel<xl, wl, tl, planes> }
+/* 8 bit, box above, others above. Columns: at last 8 bit with several planes. */
+const struct Variant {
+  const void *kernel;
+} rows_kernels[] = { { (const void *) convolve_long_rows_kernel<1, 1, 2> },
+  { (const void *) convolve_long_rows_kernel<2, 1, 3> }, { (const void *) convolve_long_rows_kernel<2, 2, 4> } },
+  columns_kernels[] = { CF_COLUMNS (1, 1, 2, 1), CF_COLUMNS (2, 1, 3, 1), CF_COLUMNS (2, 2, 4, 1),
+  CF_COLUMNS (1, 1, 2, 3) };
+#undef CF_COLUMNS
+constexpr int sample_bytes[] = { 1, 2, 2 }, weight_bytes[] = { 1, 1, 2 }, sum_bytes[] = { 2, 3, 4 };
+
+constexpr size_t usual_bytes = 40u << 20; /* of sums: what stays in the L2 cache of a large device */
+constexpr int band_step = 256;            /* rows: whole blocks of the columns */
+
+/* Returns the rows of a band of `n`. */
+int
+band_rows (int height, int n)
+{
+  return (height + n * band_step - 1) / (n * band_step) * band_step;
+}
+
+/* Returns the bytes of the sums of a band of `n`. */
+size_t
+sums_of (int width, int height, int n, int h, int bytes)
+{
+  const int rows = band_rows (height, n) < height ? band_rows (height, n) : height;
+
+  return (size_t) ((width + 63) / 64 * 64) * (size_t) ((rows + h + 2) / 4) * 4 * (size_t) bytes;
+}
+
+/* Filters band `index` of `n`. */
+CfCode
+launch_band (Work *work, const LongWeights &weights, void *memory, int max_shared, int index, int n,
+    cudaStream_t stream, CfStatus *status)
+{
+  const int v = weights.kind, tables = (int) sizeof (LongAxis) * weight_bytes[v];
+  /* the columns' blocks: the first that the device has blocks and memory for */
+  const struct {
+    int down, across, blocks;
+  } shapes[] = { { 4, 1, 3 * work->sms }, { 2, 2, 0 }, { 4, 1, 0 }, { 1, 1, 0 } }, *shape = shapes;
+  Band band = { };
+  void *arguments[] = { work, &band, const_cast<LongAxis *> (weights.row) };
+  uint8_t *at = static_cast<uint8_t *> (memory);
+  int planes = 1, rows[CF_MAX_VIEWS], lines_of_sums[CF_MAX_VIEWS], shared;
+  CfCode code = CF_OK;
+
+  for (int i = 0; i < work->n; i++) {
+    const Group &g = work->group[i];
+    const int all = band_rows (g.height, n), y = all * index < g.height ? all * index : g.height;
+    const int quads = ((rows[i] = all < g.height - y ? all : g.height - y) + work->h + 2) / 4;
+
+    band.group[i] = BandGroup { reinterpret_cast<unsigned *> (at), y, quads, (g.width + 63) / 64 * 64 };
+    lines_of_sums[i] = g.planes > 0 && rows[i] > 0 ? 4 * quads : 0;
+    at += (size_t) g.planes * (size_t) lines_of_sums[i] * (size_t) (band.group[i].columns * sum_bytes[v]);
+    planes = g.planes > planes ? g.planes : planes;
+  }
+  band.scale = weights.scale;
+  band.chunks = weights.row_chunks;
+  shared = tables + planes * sample_bytes[v] * row_tile_bytes (row_tile_line (band.chunks));
+  convolve_assign_blocks (work, row_columns, lines, lines_of_sums);
+  if (work->blocks > 0)
+    code = launch_kernel ("convolve long rows", rows_kernels[v].kernel, work->blocks, row_threads, arguments,
+        (size_t) shared, work->pdl, stream, status);
+  band.chunks = weights.col_chunks;
+  arguments[2] = const_cast<LongAxis *> (weights.col);
+  const auto fits = [&] {
+    convolve_assign_blocks (work, 32 * shape->across, 64 * shape->down, rows);
+    shared = tables + sum_bytes[v] * shape->across * columns_tile_quads (shape->down, band.chunks) * quad_bytes;
+    return work->blocks >= shape->blocks && shared <= max_shared - fixed_shared;
+  };
+
+  while (!fits ())
+    shape++;
+  band.down = shape->down;
+  return code != CF_OK || work->blocks == 0 ? code
+      : launch_kernel ("convolve long columns", columns_kernels[planes == 1 ? v : 3].kernel, work->blocks,
+          32 * shape->down * shape->across, arguments, (size_t) shared, work->pdl, stream, status);
 }
 
 } // namespace
@@ -287,26 +779,88 @@ convolve_long_kernel (const __grid_constant__ Work work, const __grid_constant__
 CfCode
 convolve_long_init (int max_shared, CfStatus *status)
 {
-  const void *const kernels[2] = { (const void *) convolve_long_kernel<false>,
-    (const void *) convolve_long_kernel<true> };
-  CfCode code = CF_OK;
+  const CfCode code = convolve_load_variants (rows_kernels, max_shared, status);
 
-  for (int i = 0; code == CF_OK && i < 2; i++)
-    code = cf_cuda_check (cudaFuncSetAttribute (kernels[i], cudaFuncAttributeMaxDynamicSharedMemorySize, max_shared),
-        "loading the convolution's kernels", status);
-  return code;
+  return code == CF_OK ? convolve_load_variants (columns_kernels, max_shared, status) : code;
+}
+
+bool
+convolve_fill_long (const CfConvolution &c, LongWeights *weights)
+{
+  const int32_t *const axis[2] = { c.row, c.col };
+  const int sides[2] = { c.w, c.h }, pads[2] = { ((c.ax + 15) & ~15) - c.ax, 0 };
+  int *const chunks[2] = { &weights->row_chunks, &weights->col_chunks };
+  int64_t sum[2] = { }, all;
+  int most = 0;
+
+  *weights = LongWeights ();
+  weights->scale = 1;
+  if (!c.separable || (c.op != CF_CONVOLVE_LINEAR && c.op != CF_CONVOLVE_UNSHARP))
+    return false;
+  for (int a = 0; a < 2; a++) {
+    LongAxis *limbs = a == 0 ? weights->row : weights->col;
+    const int n = sides[a], middle = axis[a][n / 2];
+    bool same = middle != 0;
+
+    /* a factor of all weights that are not zero: of a box's, or of the only one */
+    for (int i = 0; i < n; i++)
+      same = same && (axis[a][i] == middle || axis[a][i] == 0);
+    weights->scale *= same ? middle : 1;
+    for (int i = 0; i < n; i++) {
+      const int weight = same ? axis[a][i] / middle : axis[a][i];
+
+      if (weight < 0)
+        return false;
+      most = weight > most ? weight : most;
+      sum[a] += weight;
+      for (int k = 0; k < 16; k++)
+        for (int l = 0; l < 2; l++)
+          reinterpret_cast<uint8_t *> (limbs[l].at[k])[16 + pads[a] + 4 * (k % 8 / 2) + 2 * (k / 8) + k % 2 + i] =
+              (uint8_t) (weight >> 8 * l);
+    }
+    *chunks[a] = (63 + pads[a] + n + 31) / 32;
+  }
+  all = sum[0] * sum[1];
+  weights->kind = c.bits == 8 ? 0 : most <= 255 && sum[0] * c.max < 1 << 24 && all * c.max < 1ll << 32 ? 1 : 2;
+  return c.bits == 8 ? most <= 255 && sum[0] * c.max < 1 << 16
+      : most <= 65535 && sum[0] * c.max < 1ll << 32 && all * c.max < 1ll << 48;
+}
+
+size_t
+convolve_long_bytes (const CfVideo *largest, const CfCommon *common)
+{
+  const CfImage none = { };
+  CfView view[CF_MAX_VIEWS];
+  const int n_views = cf_image_views (largest, common, &none, view);
+  size_t bytes;
+  int n = 0;
+
+  do {
+    n++;
+    bytes = 0;
+    for (int i = 0; i < n_views; i++)
+      bytes += sums_of (view[i].width, view[i].height, n, CF_CONVOLVE_LONG, view[i].bytes == 1 ? 2 : 4);
+  } while (bytes > usual_bytes && n * band_step < largest->height);
+  return bytes;
 }
 
 CfCode
-convolve_long_launch (Work *work, const LongWeights &weights, cudaStream_t stream, CfStatus *status)
+convolve_long_launch (Work *work, const LongWeights &weights, void *memory, size_t memory_bytes, int max_shared,
+    cudaStream_t stream, CfStatus *status)
 {
-  const void *kernel = weights.bytes ? (const void *) convolve_long_kernel<true>
-      : (const void *) convolve_long_kernel<false>;
-  const size_t shared = weights.bytes ? shared_of<true> (work->h) : shared_of<false> (work->h);
-  void *arguments[] = { work, const_cast<LongWeights *> (&weights) };
+  CfCode code = CF_OK;
+  int n = 0;
 
-  convolve_assign_blocks (work, tile_w, warps * (weights.bytes ? own<true> : own<false>));
-  return launch_kernel ("convolve long", kernel, work->blocks, threads, arguments, shared, work->pdl, stream, status);
+  for (size_t bytes = memory_bytes + 1; bytes > memory_bytes; ) {
+    n++;
+    bytes = 0;
+    for (int i = 0; i < work->n; i++)
+      bytes += work->group[i].planes * sums_of (work->group[i].width, work->group[i].height, n, work->h,
+          sum_bytes[weights.kind]);
+  }
+  for (int i = 0; code == CF_OK && i < n; i++)
+    code = launch_band (work, weights, memory, max_shared, i, n, stream, status);
+  return code;
 }
 
 } // namespace cf

@@ -18,7 +18,7 @@
  *   up to 32 columns at 8 bit where rows begin on 16 bytes, else dense.cu |
  * | wide | separable kernels at any depth, magnitudes | wide.cu |
  * | hide | fill, mosaic, privacy | hide.cu |
- * | long | kernels with a side above 63 | long.cu | */
+ * | long | separable kernels without negative weights, and boxes, at any depth | long.cu | */
 #include "internal.cuh"
 
 #include <limits.h>
@@ -51,7 +51,7 @@ struct State {
   LongWeights longer;
   Operands operands;
   CfVideo largest;     /* the frames at init; later ones may be smaller */
-  void *cells;         /* HIDE: allocated once a preset needs it, for frames up to that size */
+  void *cells, *sums;  /* HIDE, LONG: allocated once a kernel needs it, for frames up to that size */
   Late late;           /* test override of sparse.cu */
 };
 
@@ -152,8 +152,8 @@ fits (const CfPlan *plan, State *s, Kind kind)
     return kind == COPY;
   if (cf_convolve_hides (&c))
     return kind == HIDE;
-  if (is_long || kind == LONG)
-    return is_long && kind == LONG;
+  if (kind == LONG || is_long)
+    return kind == LONG && convolve_fill_long (c, &s->longer);
   switch (kind) {
     case DIRECT:
     case PASSES:
@@ -182,6 +182,16 @@ better_separable (const State *s)
   return s->limbs * ((s->c.h + 1) / 2) > 10;
 }
 
+/* Returns true if long.cu, which can filter with the kernel, is faster than the other kernels of two passes but
+ * passes.cu, as measured on an H200. */
+bool
+better_long (const State *s)
+{
+  const int side = s->c.w > s->c.h ? s->c.w : s->c.h;
+
+  return side > (s->c.bits == 8 ? 55 : s->longer.kind == 1 ? 3 : 15);
+}
+
 /* Chooses the variant and its fallback; CF_UNSUPPORTED if a preferred variant cannot filter with the kernel. */
 CfCode
 choose (const CfPlan *plan, State *s, CfStatus *status)
@@ -199,6 +209,8 @@ choose (const CfPlan *plan, State *s, CfStatus *status)
     }
   if (s->kind == SMALL && better_separable (s) && fits (plan, s, SEPARABLE))
     s->kind = SEPARABLE;
+  if ((s->kind == SEPARABLE || s->kind == WIDE) && fits (plan, s, LONG) && better_long (s))
+    s->kind = LONG;
   /* with few taps dense.cu costs less than passes of 64 bits */
   if (s->kind == WIDE && fits (plan, s, DENSE) && s->c.bits > 8 && s->c.w * s->c.h <= 25)
     s->kind = DENSE;
@@ -234,20 +246,6 @@ put_small (SmallWeights *small, int limb, const int32_t *weights, int w, int h, 
       (uint8_t *) small->row[limb] + 12);
 }
 
-/* Fills the weights of long.cu. Those of a box may be any number, the same for all taps: row 1, column c. */
-void
-put_long (LongWeights *weights, const CfConvolution &c)
-{
-  const bool uniform = in_range (c.row, c.w, 1, 1) && in_range (c.col, c.h, c.col[0], c.col[0]);
-
-  memcpy (weights->row, c.row, sizeof c.row);
-  memcpy (weights->col, c.col, sizeof c.col);
-  weights->scale = uniform ? c.col[0] : 1;
-  for (int i = 0; uniform && i < c.h; i++)
-    weights->col[i] = 1;
-  weights->bytes = c.bits == 8 && in_range (c.row, c.w, 0, 255);
-}
-
 /* Fills the weights of the plan's variant and its fallback. */
 void
 put_weights (State *s)
@@ -268,8 +266,6 @@ put_weights (State *s)
     memcpy (s->wide.row, c.row, sizeof *c.row * (size_t) c.w);
     memcpy (s->wide.col, c.col, sizeof *c.col * (size_t) c.h);
   }
-  if (s->kind == LONG)
-    put_long (&s->longer, c);
   if (s->kind == WIDE && !c.separable) {
     memcpy (s->wide.row, c.weights, sizeof *c.weights * 9);
     memcpy (s->wide.col, c.weights_y, sizeof *c.weights * 9);
@@ -328,7 +324,11 @@ set_up (CfPlan *plan, CfStatus *status)
     next->cells = s->cells = cf_gpu_alloc (CF_DEVICE, convolve_hide_bytes (&s->largest), status);
     code = s->cells ? CF_OK : CF_NO_MEMORY;
   }
-  if (code == CF_OK && (next->fallback == SEPARABLE || next->fallback == WIDE)) {
+  if (code == CF_OK && next->fallback == LONG && !s->sums) {
+    next->sums = s->sums = cf_gpu_alloc (CF_DEVICE, convolve_long_bytes (&s->largest, &plan->common), status);
+    code = s->sums ? CF_OK : CF_NO_MEMORY;
+  }
+  if (code == CF_OK && (next->fallback == SEPARABLE || next->fallback == WIDE || next->fallback == LONG)) {
     next->c = resolved;
     next->rounding = convolve_rounding_of (resolved);
   }
@@ -363,6 +363,7 @@ void
 convolve_free (CfPlan *plan)
 {
   cf_gpu_free (CF_DEVICE, state_of (plan)->cells);
+  cf_gpu_free (CF_DEVICE, state_of (plan)->sums);
 }
 
 /* ---- groups ------------------------------------------------------------- */
@@ -549,7 +550,8 @@ convolve_enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfIma
     case WIDE:
       return convolve_wide_launch (&work, s->wide, handle, status);
     case LONG:
-      return convolve_long_launch (&work, s->longer, handle, status);
+      return convolve_long_launch (&work, s->longer, s->sums, convolve_long_bytes (&s->largest, &plan->common),
+          plan->context->max_shared, handle, status);
     default:
       return convolve_small_launch (&work, s->small, handle, status);
   }
