@@ -645,7 +645,8 @@ flat_kernel (const CfMedianWindow &window)
     case FlatKind::MIXED:
       return flat_kernel<FlatMixed, -1, 1, 8> (window.w);
     default:
-      return flat_kernel<FlatWords, -1, 2, 6> (window.w);
+      return common_words (window.w) + 9 <= 64 ? flat_kernel<FlatWords, -1, 2, 6> (window.w)
+                                               : flat_kernel<FlatWords, -1, 3, 6> (window.w);
   }
 }
 
@@ -654,9 +655,9 @@ median_flat_fits (const CfMedianWindow &window, int max_shared)
 {
   const FlatWindow f = flat_window (window);
 
-  /* running sums less the rank have 16 bits with a sign; a lane has two staged words */
+  /* running sums less the rank have 16 bits with a sign */
   return window.w >= 3 && window.depth == 1 && window.rank < 0x8000 && window.n - window.rank <= 0x8000
-      && f.staged <= 64 && f.warp_bytes <= max_shared;
+      && f.warp_bytes <= max_shared;
 }
 
 CfCode
@@ -686,7 +687,7 @@ median_flat_init (int max_shared, CfStatus *status)
   CfCode code = CF_OK;
 
   for (int tall = 0; tall < 2; tall++)
-    for (int w = 3; code == CF_OK && w <= 79; w += 2) { /* words: 0 .. 3, 4 .. 7 and more, in 16 bits where tall */
+    for (int w = 3; code == CF_OK && w <= 255; w += w == 79 ? 148 : 2) { /* few and many staged words */
       CfMedianWindow window = { };
 
       window.w = w;

@@ -6,7 +6,7 @@
  * | variant | windows | cost | source |
  * | registers KxK | 3 x 3 and 5 x 5 of 8-bit planes, median, one frame | grows with the window | registers.cu |
  * | network KxK | square 3..17, median, one frame | grows with the window | network.cuh |
- * | flat | 3 to 225 columns, 8 bit, one frame | grows with the window's width | flat.cu |
+ * | flat | 3 to 255 columns, 8 bit, one frame | grows with the window's width | flat.cu |
  * | select | any | one load per bit and sample of the window | select.cu |
  * | tree | up to 255 rows, summed over the frames | hardly depends on the window | tree.cu |
  * A plan takes the first of `order` that fits, else select for small windows and the tree for the others. */
@@ -26,8 +26,6 @@ const char *const variants[] = { "registers 3x3", "registers 5x5", "network 3x3"
 constexpr int network_13 = NETWORK + 5; /* behind flat where samples of a component lie apart */
 const int order[] = { 0, 1, NETWORK, NETWORK + 1, NETWORK + 2, NETWORK + 3, NETWORK + 4, network_13, FLAT, NETWORK + 6,
   NETWORK + 7 };
-/* In wider windows the tree is faster than flat on many pictures. */
-constexpr int flat_largest_width = 127;
 /* Bytes. The second-level caches of an H100 and an H200, of 50 and 60 MB, hold such a frame and its output. */
 constexpr long long cached_frame = 16 << 20;
 
@@ -185,8 +183,6 @@ constexpr int select_loads_narrow = 300, select_loads_wide = 3200;
 bool
 is_faster (const CfPlan *plan, const State &s, int variant)
 {
-  if (variant == FLAT)
-    return s.window.w <= flat_largest_width || s.variant != TREE;
   return variant != network_13 || is_planar (plan) || !flat_fits (plan, s.window);
 }
 
