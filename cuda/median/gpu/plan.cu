@@ -7,7 +7,7 @@
  * | registers KxK | 3 x 3 and 5 x 5 of 8-bit planes, median, one frame | grows with the window | registers.cu |
  * | network KxK | square 3..17, median, one frame | grows with the window | network.cuh |
  * | flat | 3 to 255 columns, 8 bit, one frame | grows with the window's width | flat.cu |
- * | sorted | the same, 10 to 16 bits or packed, up to 153 x 153 (9.0) | the same, and sorting | sort.cu, flat.cu |
+ * | sorted | the same, 10 to 16 bits or packed, up to 165 x 165 (9.0) | the same, and sorting | sort.cu, flat.cu |
  * | select | any | one load per bit and sample of the window | select.cu |
  * | tree | up to 255 rows, summed over the frames | hardly depends on the window | tree.cu |
  * A plan takes the first of `order` that fits, else select for small windows and the tree for the others. */

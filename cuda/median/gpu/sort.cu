@@ -151,7 +151,7 @@ sort_next (int n, const uint16_t *list, unsigned *counts, unsigned *sums, Digit 
       const int i = from + 32 * k + lane;
 
       sample[k] = i < end ? list[i] : 0;
-      digit[k] = digit_of (sample[k]);
+      digit[k] = i < end ? digit_of (sample[k]) : 0; /* another warp may have sample 0 */
     }
 #pragma unroll
     for (int k = 0; k < batch; k++) {
