@@ -16,9 +16,9 @@ from page import replace, table
 
 HEAD = """# Kernel times
 
-Microseconds per frame, 8 bits per sample, one launch per frame in a CUDA graph over more frames than L2 holds;
-one frame of each row was compared with the reference. singly: the same without a graph, so that a launch costs
-what it costs the CPU. copy: the same with a kernel that only copies the bytes.
+Microseconds per frame, one after the other in a CUDA graph over more frames than L2 holds; one frame of each
+row was compared with the reference. singly: the same without a graph, so that a launch costs what it costs the
+CPU. copy: the same with a kernel that only copies the bytes.
 """
 
 # Notes on the filters' columns.
@@ -26,6 +26,7 @@ NOTES = {
     'median': """\
 NPP: the same frames, borders not handled. floor: minimum and maximum instructions of the best known
 network, at this GPU's rate for them. even: all samples of a frame are equal; rows: 0 and 255 by turns.
+Words of 16 bits, of P010 as well, have such samples in their upper byte and noise in the lower one.
 """,
     'irfilter': """\
 No library present has such a filter, so there is no baseline. one core m: a window of m x m whose
@@ -64,6 +65,16 @@ GOALS = {
     ('median', '', 31, 'GRAY8', 1): (56, 190, 0, 0),
     ('median', '', 51, 'GRAY8', 1): (97, 335, 0, 0),
     ('median', '', 101, 'GRAY8', 1): (134, 440, 0, 0),
+    ('median', '', 127, 'GRAY8', 1): (170, 560, 0, 0),
+    ('median', '', 255, 'GRAY8', 1): (270, 950, 0, 0),
+    ('median', '', 7, 'GRAY16_LE', 1): (60, 240, 0, 0),
+    ('median', '', 15, 'GRAY16_LE', 1): (250, 1000, 0, 0),
+    ('median', '', 31, 'GRAY16_LE', 1): (500, 2000, 0, 0),
+    ('median', '', 101, 'GRAY16_LE', 1): (1200, 4800, 0, 0),
+    ('median', '', 7, 'P010_10LE', 1): (29, 107, 0, 0),
+    ('median', '', 15, 'P010_10LE', 1): (128, 447, 0, 0),
+    ('median', '', 31, 'P010_10LE', 1): (155, 537, 0, 0),
+    ('median', '', 101, 'P010_10LE', 1): (373, 1260, 0, 0),
     ('median', 'noise', 31, 'GRAY8', 1): (56, 190, 0, 0),
     ('median', 'even', 31, 'GRAY8', 1): (56, 190, 0, 0),
     ('median', 'rows', 31, 'GRAY8', 1): (56, 190, 0, 0),

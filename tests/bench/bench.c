@@ -263,8 +263,16 @@ static const struct {
 } contents[] = { { "noise", noise }, { "even", even }, { "rows", rows }, { "ramp", ramp }, { "camera", camera },
   { "street", street } };
 
+/* Are the format's samples stored as words of 16 bits? */
+static bool
+has_words (const CfFormatInfo *info)
+{
+  return info->bytes == 2 && !info->unpacked;
+}
+
+/* Makes N_IMAGES images with margins. Words of 16 bits have a sample in their upper byte and noise in the lower one. */
 static uint8_t *
-make_images (const Bench *b, const char *content, int width, int height, int pixel)
+make_images (const Bench *b, const char *content, int width, int height, int pixel, bool words)
 {
   uint8_t (*sample) (int x, int y, int frame, uint64_t seed) = kc_natural;
   int w = (width + 2 * BENCH_MARGIN_X) * pixel, h = height + 2 * BENCH_MARGIN_Y, pw = 0, ph = 0;
@@ -284,7 +292,8 @@ make_images (const Bench *b, const char *content, int width, int height, int pix
       for (int x = 0; x < w; x++)
         all[(size_t) i * one + (size_t) y * (size_t) w + (size_t) x] = photo
             ? photo[(size_t) (y % ph) * (size_t) pw + (size_t) ((x / pixel + i * 7 + x % pixel) % pw)]
-            : sample (x / pixel, y, i, 1 + (uint64_t) (x % pixel));
+            : words && x % 2 == 0 ? noise (x, y, i, 3)
+                                  : sample (x / pixel, y, i, 1 + (uint64_t) (x % pixel / (1 + words)));
   return all;
 }
 
@@ -392,7 +401,8 @@ time_baseline (Bench *b, BenchFrames *f, const BenchRow *row)
   char error[256] = "";
   double us = 0;
 
-  if (!b->baseline || !row->kind->baseline || f->height != row->height)
+  if (!b->baseline || !row->kind->baseline || f->height != row->height ||
+      cf_format_info (cf_format_from_name (row->format))->bytes != 1)
     return 0;
   baseline.filter = b->baseline->open (row->kind->baseline, row->size, f->pixel, f->width, f->height, f->stream[0]);
   if (!baseline.filter)
@@ -456,7 +466,9 @@ is_wanted (const Bench *b, const KcBench *kind)
 static void
 bench_kind (Bench *b, BenchFrames *f, BenchRow row)
 {
-  g_auto (GStrv) sizes = g_strsplit (b->o.sizes ? b->o.sizes : row.kind->sizes, ",", -1);
+  const bool words = row.kind->word_sizes && has_words (cf_format_info (cf_format_from_name (row.format)));
+  const char *usual = words ? row.kind->word_sizes : row.kind->sizes;
+  g_auto (GStrv) sizes = g_strsplit (b->o.sizes ? b->o.sizes : usual, ",", -1);
 
   for (char **size = sizes; *size; size++) {
     row.size = atoi (*size);
@@ -540,14 +552,15 @@ read_resolution (const char *text, int *width, int *height)
       *height <= CF_MAX_SIZE;
 }
 
-/* Fills f with frames for a row of the table, and measures how long it takes to copy one. The rows of NV12's chroma are
- * rows of the frame. */
+/* Fills f with frames for a row of the table, and measures how long it takes to copy one. The rows of NV12's and P010's
+ * chroma are rows of the frame. */
 static bool
 make_frames (const Bench *b, BenchFrames *f, BenchRow *row, const char *content, int pixel)
 {
   char error[256] = "";
-  const int height = row->height * (cf_format_from_name (row->format) == CF_FORMAT_NV12 ? 3 : 2) / 2;
-  g_autofree uint8_t *images = make_images (b, content, row->width, height, pixel);
+  const CfFormatInfo *info = cf_format_info (cf_format_from_name (row->format));
+  const int height = row->height * (info->n_planes == 2 ? 3 : 2) / 2;
+  g_autofree uint8_t *images = make_images (b, content, row->width, height, pixel, has_words (info));
 
   if (!bench_frames_new (f, row->width, height, pixel, images, N_IMAGES, b->gpu.l2_bytes, error)) {
     fprintf (stderr, "%s frames of %s: %s\n", row->resolution, row->format, error);
@@ -567,10 +580,10 @@ bench_frames (Bench *b, const char *format, const char *resolution)
   BenchFrames f;
   int pixel;
 
-  if (!info || (info->n_planes != 1 && info->format != CF_FORMAT_NV12) || (info->bytes != 1 && !info->unpacked) ||
+  if (!info || (info->n_planes != 1 && info->format != CF_FORMAT_NV12 && info->format != CF_FORMAT_P010_10LE) ||
       cf_plane_row_bytes (info->format, 2, 0) % 2) {
-    fprintf (stderr,
-        "%s: the benchmark needs one plane of 8 bits or packed pixels, such as GRAY8, RGBA, Y410, or NV12\n", format);
+    fprintf (stderr, "%s: the benchmark needs one plane, such as GRAY8, GRAY16_LE, RGBA, Y410, or NV12 or P010_10LE\n",
+        format);
     return false;
   }
   if (!read_resolution (resolution, &row.width, &row.height)) {

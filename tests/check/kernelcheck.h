@@ -156,11 +156,12 @@ const KcFilter *kc_filter_find (const char *stem);
 /* Rows of the benchmark: `set` contains the kernel size once or twice, as %d. */
 typedef struct {
   const char *name, *set, *sizes;
-  const char *baseline; /* the kind of filter to ask the baseline library for; NULL: it has none */
-  const char *streams;  /* numbers of frames at once, "1,8"; NULL: one after the other */
-  const char *override; /* an override of the plan (cf_plan_override), for a study; NULL: none */
-  int value;            /* of the override */
-  const char *content;  /* of the frames: "noise", ... (bench.c); NULL: kc_natural () */
+  const char *baseline;   /* the kind of filter to ask the baseline library for; NULL: it has none */
+  const char *streams;    /* numbers of frames at once, "1,8"; NULL: one after the other */
+  const char *override;   /* an override of the plan (cf_plan_override), for a study; NULL: none */
+  int value;              /* of the override */
+  const char *content;    /* of the frames: "noise", ... (bench.c); NULL: kc_natural () */
+  const char *word_sizes; /* in place of sizes, where samples are stored as words of 16 bits; NULL: the same */
 } KcBench;
 
 /* A whole frame for GPUs only. */

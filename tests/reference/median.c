@@ -337,7 +337,7 @@ check_reference (void)
 static const char *const settings[] = { "kernel-size=1", "kernel-size=3", "kernel-size=5", "kernel-size=7",
   "kernel-size=9", "kernel-size=11", "kernel-size=13", "kernel-size=15", "kernel-size=17", "kernel-size=19",
   "kernel-size=21", "kernel-size=23", "kernel-size=31", "kernel-size=33", "kernel-size=63", "kernel-size=101",
-  "kernel-size=255", "kernel-width=3 kernel-height=1", "kernel-width=1 kernel-height=3",
+  "kernel-size=151", "kernel-size=255", "kernel-width=3 kernel-height=1", "kernel-width=1 kernel-height=3",
   "kernel-width=5 kernel-height=3", "kernel-width=3 kernel-height=7", "kernel-width=9 kernel-height=11",
   "kernel-width=255 kernel-height=1", "kernel-width=1 kernel-height=255", "kernel-width=31 kernel-height=3",
   "kernel-width=13", "kernel-size=3 percentile=0", "kernel-size=3 percentile=100",
@@ -349,6 +349,7 @@ static const char *const settings[] = { "kernel-size=1", "kernel-size=3", "kerne
 static const char *const rgb_settings[] = { "color-order=packed kernel-size=1", "color-order=packed kernel-size=3",
   "color-order=packed kernel-size=5", "color-order=packed kernel-size=9 percentile=20",
   "color-order=packed kernel-size=15 threshold=30", "color-order=packed kernel-size=31",
+  "color-order=packed kernel-size=129 percentile=60",
   "color-order=packed kernel-width=7 kernel-height=1 percentile=100",
   "color-order=packed kernel-size=3 temporal-depth=3", NULL };
 static const char *const frame_settings[] = { "kernel-size=1 temporal-depth=3", "kernel-size=3 temporal-depth=3",
@@ -373,11 +374,16 @@ static const char *const bad_settings[] = { "kernel-size=4", "kernel-size=0", "k
   "temporal-depth=17", "kernel-size=1 temporal-depth=65", "kernel-size=1 temporal-depth=62",
   "kernel-width=1 kernel-height=3 temporal-depth=17", "color-order=7", NULL };
 
-static const KcBench bench[] = { { "", "kernel-size=%d", "3,5,7,9,11,13,15,31,51,101,255", "median" },
-  { "noise", "kernel-size=%d", "31", .content = "noise" }, { "even", "kernel-size=%d", "31", .content = "even" },
-  { "rows", "kernel-size=%d", "31", .content = "rows" }, { "ramp", "kernel-size=%d", "31", .content = "ramp" },
-  { "camera", "kernel-size=%d", "31,101", .content = "camera" },
-  { "running", "kernel-size=%d temporal-method=running output=mask", "1" }, { 0 } };
+static const KcBench bench[] = {
+  { "", "kernel-size=%d", "3,5,7,9,11,13,15,31,51,101,127,255", "median", .word_sizes = "7,15,31,101" },
+  { "noise", "kernel-size=%d", "31", .content = "noise" },
+  { "even", "kernel-size=%d", "31", .content = "even" },
+  { "rows", "kernel-size=%d", "31", .content = "rows", .word_sizes = "" },
+  { "ramp", "kernel-size=%d", "31", .content = "ramp", .word_sizes = "" },
+  { "camera", "kernel-size=%d", "31,101", .content = "camera", .word_sizes = "" },
+  { "running", "kernel-size=%d temporal-method=running output=mask", "1", .word_sizes = "" },
+  { 0 },
+};
 
 /* Of the window method alone; reference/running.c tests the other one. */
 static void
@@ -418,5 +424,5 @@ const KcFilter kc_median = {
   .right = "kernel-size=3 percentile=50", /* rank 4 of 9 */
   .wrong = "kernel-size=3 percentile=62", /* rank 5 of 9 */
   .bench = bench,
-  .bench_formats = "GRAY8",
+  .bench_formats = "GRAY8,GRAY16_LE,P010_10LE",
 };

@@ -2,7 +2,8 @@
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * median/gpu/flat.cu: the rank filter for larger windows of 8-bit samples, by histograms that slide down the image. Its
- * time depends on the width of the window and not on the content of the image.
+ * time depends on the width of the window and not on the content of the image. Of other samples it takes the codes that
+ * sort.cu makes, tile by tile.
  *
  * Map: a warp makes 32 outputs side by side, one per lane, and slides down: a row of samples enters the windows,
  * another one leaves them. Four neighbouring lanes, a quad, have most columns of their windows in common. Each of the
@@ -437,27 +438,81 @@ running_sums (const FlatLane &lane, unsigned block, unsigned total, unsigned (&s
   }
 }
 
-/* Returns the value of the rank in the lane's window. Running sums are kept less rank + 1 and plus 0x8000, so that the
- * top bit of each half is set in those over the rank; median_flat_fits () has the windows with which they fit. */
-template<class L> __device__ __forceinline__ unsigned
-find_rank (const FlatLane &lane, unsigned zero)
+/* Returns which of 16 running sums is the first one over the rank, and leaves in both halves of `most` the last one
+ * before it. */
+__device__ __forceinline__ unsigned
+first_over (const unsigned (&sum)[8], unsigned &most)
 {
-  unsigned most = zero, sum[8];
-  int block = 16, value = 16;
+  int first = 16;
 
-  running_sums<L, true> (lane, 0, zero, sum);
 #pragma unroll
   for (int i = 0; i < 8; i += 2) {
     most = __vmaxs2 (__vmaxs2 (most, sum[i]), sum[i + 1]);
-    block = less_tops (sum[i], sum[i + 1], block);
+    first = less_tops (sum[i], sum[i + 1], first);
   }
-  most = __vmaxs2 (most, __byte_perm (most, 0, 0x1032)); /* the last running sum that is not over the rank */
-  running_sums<L, false> (lane, (unsigned) block, most, sum);
-#pragma unroll
-  for (int i = 0; i < 8; i += 2)
-    value = less_tops (sum[i], sum[i + 1], value);
-  return (unsigned) (block * 16 + value);
+  most = __vmaxs2 (most, __byte_perm (most, 0, 0x1032));
+  return (unsigned) first;
 }
+
+/* Returns the value of the rank in the lane's window; `equal`: how many such samples the rank is behind. Running sums
+ * are kept less rank + 1 and plus 0x8000, so that the top bit of each half is set in those over the rank;
+ * median_flat_fits () has the windows with which they fit. */
+template<class L> __device__ __forceinline__ unsigned
+find_rank (const FlatLane &lane, unsigned zero, int &equal)
+{
+  unsigned most = zero, sum[8];
+
+  running_sums<L, true> (lane, 0, zero, sum);
+  const unsigned block = first_over (sum, most);
+
+  running_sums<L, false> (lane, block, most, sum);
+  const unsigned value = first_over (sum, most);
+
+  equal = 0x7fff - (int) (most & 0xffff);
+  return block * 16 + value;
+}
+
+/* ---- results ------------------------------------------------------------ */
+
+/* Stores a lane's results: the values of 8-bit samples. */
+struct FlatValues {
+  const Plane &plane;
+  int threshold, x;
+  uint8_t *output;
+
+  __device__ __forceinline__
+  FlatValues (const Plane &p, int t, int x0, int y0)
+    : plane (p), threshold (t), x (x0 + ((int) threadIdx.x & 31)),
+      output (p.out + y0 * p.out_pitch + (long long) x * p.step)
+  {
+  }
+  __device__ __forceinline__ void
+  store (int y, unsigned value, int)
+  {
+    if (x >= 0 && x < plane.width) {
+      if (threshold > 0) {
+        const unsigned input = plane.in[y * plane.in_pitch + (long long) x * plane.step];
+
+        if (abs ((int) input - (int) value) <= threshold)
+          value = input;
+      }
+      *output = (uint8_t) value;
+    }
+    output += plane.out_pitch;
+  }
+};
+
+/* The same for the codes of sorted samples, which median_search_kernel () completes. */
+struct FlatCodes {
+  uint16_t *output; /* in the tile's first row */
+  int pitch;        /* samples */
+
+  __device__ __forceinline__ void
+  store (int y, unsigned value, int equal)
+  {
+    output[y * pitch] = (uint16_t) (value * 256 + (unsigned) equal);
+  }
+};
 
 /* ---- the kernel ----------------------------------------------------------- */
 
@@ -481,15 +536,14 @@ lane_of (unsigned shared, unsigned stage, bool narrow)
   return lane;
 }
 
-/* Makes the outputs of the rows y0 .. y1 - 1 from column x0 on, by one warp. */
-template<class L, bool NARROW, int REST, int FULL, int N, bool WORDS> __device__ __forceinline__ void
-slide (const Plane &plane, const FlatWindow &f, int threshold, unsigned shared, int x0, int y0, int y1)
+/* Makes the outputs of the rows y0 .. y1 - 1 from column x0 on, by one warp; `results` gets those of row y as of row
+ * y - above. */
+template<class L, bool NARROW, int REST, int FULL, int N, bool WORDS, class Results> __device__ __forceinline__ void
+slide (const Plane &plane, const FlatWindow &f, Results results, unsigned shared, int x0, int y0, int y1, int above)
 {
-  const int r = f.h / 2, x = x0 + ((int) threadIdx.x & 31);
+  const int r = f.h / 2;
   const unsigned stage = shared + L::bytes, other = 4 * (unsigned) f.staged;
-  const bool inside = x >= 0 && x < plane.width;
   const FlatLane lane = lane_of (shared, stage, NARROW);
-  uint8_t *output = plane.out + y0 * plane.out_pitch + (long long) x * plane.step;
   unsigned zero = (0x7fffu - (unsigned) f.rank) * 0x10001u;
   FlatSource<N, WORDS> source;
 
@@ -518,18 +572,10 @@ slide (const Plane &plane, const FlatWindow &f, int threshold, unsigned shared, 
 
   for (int y = y0;; y++) {
     __syncwarp ();
-    unsigned value = find_rank<L> (lane, zero);
+    int equal;
+    const unsigned value = find_rank<L> (lane, zero, equal);
 
-    if (inside) {
-      if (threshold > 0) {
-        const unsigned input = plane.in[y * plane.in_pitch + (long long) x * plane.step];
-
-        if (abs ((int) input - (int) value) <= threshold)
-          value = input;
-      }
-      *output = (uint8_t) value;
-    }
-    output += plane.out_pitch;
+    results.store (y - above, value, equal);
     if (y + 1 == y1)
       break;
     source.stage (0, stage, f.staged);
@@ -544,8 +590,10 @@ slide (const Plane &plane, const FlatWindow &f, int threshold, unsigned shared, 
 
 constexpr int copy_w = 512, copy_h = 16; /* a block's tile of a plane that is copied */
 
-template<class L, bool NARROW, int REST, int FULL, int N, int WARPS> __global__ void __launch_bounds__ (32 * WARPS, 1)
-median_flat_kernel (const __grid_constant__ Launch launch, const __grid_constant__ FlatWindow f)
+template<class L, bool NARROW, int REST, int FULL, int N, int WARPS, bool SORTED> __global__ void
+__launch_bounds__ (32 * WARPS, 1)
+median_flat_kernel (const __grid_constant__ Launch launch, const __grid_constant__ FlatWindow f,
+    const __grid_constant__ MedianTiles tiles)
 {
   const int warps = (int) blockDim.x / 32, warp = (int) threadIdx.x / 32, n = (int) gridDim.x * warps;
   const long long me = (long long) blockIdx.x * warps + warp;
@@ -555,26 +603,45 @@ median_flat_kernel (const __grid_constant__ Launch launch, const __grid_constant
   griddep_wait ();
   for (int at = (int) (me * launch.blocks / n), rows; at < end; at += rows) {
     const Plane &plane = plane_of_block (launch, at);
-    const int per_strip = plane.height + f.start, strip = (at - plane.first_block) / per_strip;
-    const int first = at - plane.first_block - strip * per_strip;
+    const int tile_rows = SORTED ? tiles.rows : plane.height, down = (plane.height + tile_rows - 1) / tile_rows;
+    const int per_strip = plane.height + f.start * down, strip = (at - plane.first_block) / per_strip;
+    const int in_strip = at - plane.first_block - strip * per_strip, tile = in_strip / (tile_rows + f.start);
+    const int first = in_strip - tile * (tile_rows + f.start), top = tile * tile_rows;
     const int x0 = 32 * strip - f.shift, y0 = max (first - f.start, 0);
 
-    rows = min (per_strip - first, end - at);
+    rows = min (min (tile_rows, plane.height - top) + f.start - first, end - at);
 
     const int y1 = first + rows - f.start;
 
     if (y1 <= y0)
       continue;
-    if (has_words (plane, x0 - f.w / 2 - NARROW, f.staged))
-      slide<L, NARROW, REST, FULL, N, true> (plane, f, launch.threshold, shared, x0, y0, y1);
+    if constexpr (SORTED) {
+      const int across = plane.blocks_x / tiles.strips;
+      const int column = strip % tiles.strips * 32;
+      uint8_t *memory = tiles.memory
+          + (long long) (tiles.first[&plane - launch.plane] + tile * across + strip / tiles.strips) * tiles.bytes;
+      Plane codes = { };
+
+      codes.in = memory;
+      codes.in_pitch = codes.width = tiles.pitch;
+      codes.height = tiles.height;
+      codes.step = codes.bytes = 1;
+      codes.in_words = true;
+      slide<L, NARROW, REST, FULL, N, true> (codes, f,
+          FlatCodes { (uint16_t *) (memory + tiles.results) + column + (threadIdx.x & 31), 32 * tiles.strips }, shared,
+          column + tiles.left, y0 + tiles.above, y1 + tiles.above, tiles.above);
+    } else if (has_words (plane, x0 - f.w / 2 - NARROW, f.staged))
+      slide<L, NARROW, REST, FULL, N, true> (plane, f, FlatValues (plane, launch.threshold, x0, y0), shared, x0, y0,
+          y1, 0);
     else
-      slide<L, NARROW, REST, FULL, N, false> (plane, f, launch.threshold, shared, x0, y0, y1);
+      slide<L, NARROW, REST, FULL, N, false> (plane, f, FlatValues (plane, launch.threshold, x0, y0), shared, x0, y0,
+          y1, 0);
   }
   for (int i = 0; i < launch.n; i++) {
     const Plane &plane = launch.plane[i];
-    const int across = (plane.width + copy_w - 1) / copy_w, tiles = across * ((plane.height + copy_h - 1) / copy_h);
+    const int across = (plane.width + copy_w - 1) / copy_w, count = across * ((plane.height + copy_h - 1) / copy_h);
 
-    for (int tile = (int) blockIdx.x; !plane.filtered && tile < tiles; tile += (int) gridDim.x)
+    for (int tile = (int) blockIdx.x; !plane.filtered && tile < count; tile += (int) gridDim.x)
       copy_tile (plane, tile % across * copy_w, tile / across * copy_h, copy_w, copy_h, (int) threadIdx.x,
           (int) blockDim.x);
   }
@@ -620,79 +687,114 @@ flat_window (const CfMedianWindow &window)
     window.h / 5 + 2, (flat_kind (window).bytes + 8 * staged + 31) & ~15 };
 }
 
-template<class L, int FULL, int N, int WARPS> static const void *
+template<class L, int FULL, int N, int WARPS, bool SORTED> static const void *
 flat_kernel (int w)
 {
-  static const void *const kernels[] = { (const void *) median_flat_kernel<L, false, 0, FULL, N, WARPS>,
-    (const void *) median_flat_kernel<L, false, 1, FULL, N, WARPS>,
-    (const void *) median_flat_kernel<L, false, 2, FULL, N, WARPS>,
-    (const void *) median_flat_kernel<L, false, 3, FULL, N, WARPS>,
-    (const void *) median_flat_kernel<L, true, 0, FULL, N, WARPS>,
-    (const void *) median_flat_kernel<L, true, 1, FULL, N, WARPS>,
-    (const void *) median_flat_kernel<L, true, 2, FULL, N, WARPS>,
-    (const void *) median_flat_kernel<L, true, 3, FULL, N, WARPS> };
+  static const void *const kernels[] = { (const void *) median_flat_kernel<L, false, 0, FULL, N, WARPS, SORTED>,
+    (const void *) median_flat_kernel<L, false, 1, FULL, N, WARPS, SORTED>,
+    (const void *) median_flat_kernel<L, false, 2, FULL, N, WARPS, SORTED>,
+    (const void *) median_flat_kernel<L, false, 3, FULL, N, WARPS, SORTED>,
+    (const void *) median_flat_kernel<L, true, 0, FULL, N, WARPS, SORTED>,
+    (const void *) median_flat_kernel<L, true, 1, FULL, N, WARPS, SORTED>,
+    (const void *) median_flat_kernel<L, true, 2, FULL, N, WARPS, SORTED>,
+    (const void *) median_flat_kernel<L, true, 3, FULL, N, WARPS, SORTED> };
 
   return kernels[common_words (w) % 4 + (w % 4 == 3 ? 4 : 0)];
 }
 
-static const void *
+template<bool SORTED> static const void *
 flat_kernel (const CfMedianWindow &window)
 {
   switch (flat_kind (window).layout) {
     case FlatKind::BYTES:
-      return common_words (window.w) < 4 ? flat_kernel<FlatBytes, 0, 1, 12> (window.w)
-                                         : flat_kernel<FlatBytes, 1, 1, 12> (window.w);
+      return common_words (window.w) < 4 ? flat_kernel<FlatBytes, 0, 1, 12, SORTED> (window.w)
+                                         : flat_kernel<FlatBytes, 1, 1, 12, SORTED> (window.w);
     case FlatKind::MIXED:
-      return flat_kernel<FlatMixed, -1, 1, 8> (window.w);
+      return flat_kernel<FlatMixed, -1, 1, 8, SORTED> (window.w);
     default:
-      return flat_kernel<FlatWords, -1, 2, 6> (window.w);
+      return common_words (window.w) + 9 <= 64 ? flat_kernel<FlatWords, -1, 2, 6, SORTED> (window.w)
+                                               : flat_kernel<FlatWords, -1, 3, 6, SORTED> (window.w);
   }
 }
 
 bool
 median_flat_fits (const CfMedianWindow &window, int max_shared)
 {
-  const FlatWindow f = flat_window (window);
-
-  /* running sums less the rank have 16 bits with a sign; a lane has two staged words */
+  /* running sums less the rank have 16 bits with a sign */
   return window.w >= 3 && window.depth == 1 && window.rank < 0x8000 && window.n - window.rank <= 0x8000
-      && f.staged <= 64 && f.warp_bytes <= max_shared;
+      && flat_window (window).warp_bytes <= max_shared;
+}
+
+bool
+median_sorted_fits (const CfMedianWindow &window, int n_primary, int max_shared, MedianTiles *tiles)
+{
+  *tiles = MedianTiles ();
+  tiles->n_primary = n_primary;
+  tiles->left = window.w / 2 + (window.w % 4 == 3);
+  return median_flat_fits (window, max_shared)
+      && median_sort_fits (4 * flat_window (window).staged, window, max_shared, tiles);
+}
+
+/* The same with tiles.strips = 0 for 8-bit samples as they are. */
+static CfCode
+launch_flat (Launch *launch, const CfMedianWindow &window, const MedianTiles &tiles, const CfContext *context, bool pdl,
+    cudaStream_t stream, CfStatus *status)
+{
+  const bool sorted = tiles.strips > 0;
+  FlatWindow f = flat_window (window);
+  MedianTiles copy = tiles;
+  const int warps = std::min (flat_kind (window).warps, context->max_shared / f.warp_bytes);
+  void *arguments[] = { launch, &f, &copy };
+
+  if (sorted)
+    f.shift = 0;
+  launch->blocks = 0;
+  for (int i = 0; i < launch->n; i++) {
+    Plane &plane = launch->plane[i];
+    const int strips = (plane.width + f.shift + 31) / 32, rows = sorted ? tiles.rows : plane.height;
+
+    plane.first_block = launch->blocks;
+    plane.blocks_x = sorted ? (strips + tiles.strips - 1) / tiles.strips * tiles.strips : strips;
+    if (plane.filtered && (tiles.n_primary == 0 || i < tiles.n_primary))
+      launch->blocks += strips * (plane.height + f.start * ((plane.height + rows - 1) / rows));
+  }
+  return launch_kernel ("median: flat", sorted ? flat_kernel<true> (window) : flat_kernel<false> (window),
+      context->sms, 32 * (unsigned) warps, arguments, (size_t) (warps * f.warp_bytes), pdl, stream, status);
 }
 
 CfCode
 median_launch_flat (Launch *launch, const CfMedianWindow &window, const CfContext *context, bool pdl,
     cudaStream_t stream, CfStatus *status)
 {
-  FlatWindow f = flat_window (window);
-  const int warps = std::min (flat_kind (window).warps, context->max_shared / f.warp_bytes);
-  void *arguments[] = { launch, &f };
+  return launch_flat (launch, window, MedianTiles (), context, pdl, stream, status);
+}
 
-  launch->blocks = 0;
-  for (int i = 0; i < launch->n; i++) {
-    Plane &plane = launch->plane[i];
+CfCode
+median_launch_sorted (Launch *launch, const CfMedianWindow &window, MedianTiles *tiles, const CfContext *context,
+    bool pdl, cudaStream_t stream, CfStatus *status)
+{
+  CfCode code = median_launch_sort (launch, window, tiles, pdl, stream, status);
 
-    plane.first_block = launch->blocks;
-    plane.blocks_x = (plane.width + f.shift + 31) / 32;
-    if (plane.filtered)
-      launch->blocks += plane.blocks_x * (plane.height + f.start);
-  }
-  return launch_kernel ("median: flat", flat_kernel (window), context->sms, 32 * (unsigned) warps, arguments,
-      (size_t) (warps * f.warp_bytes), pdl, stream, status);
+  if (code == CF_OK)
+    code = launch_flat (launch, window, *tiles, context, pdl, stream, status);
+  return code == CF_OK ? median_launch_search (launch, window, tiles, pdl, stream, status) : code;
 }
 
 CfCode
 median_flat_init (int max_shared, CfStatus *status)
 {
-  CfCode code = CF_OK;
+  CfCode code = median_sort_init (max_shared, status);
 
   for (int tall = 0; tall < 2; tall++)
-    for (int w = 3; code == CF_OK && w <= 79; w += 2) { /* words: 0 .. 3, 4 .. 7 and more, in 16 bits where tall */
+    for (int w = 3; code == CF_OK && w <= 255; w += w == 79 ? 148 : 2) { /* few and many staged words */
       CfMedianWindow window = { };
 
       window.w = w;
       window.h = tall ? 255 : 1;
-      code = cf_cuda_check (cudaFuncSetAttribute (flat_kernel (window), cudaFuncAttributeMaxDynamicSharedMemorySize,
-          max_shared), median_loading, status);
+      for (const void *kernel : { flat_kernel<false> (window), flat_kernel<true> (window) })
+        if (code == CF_OK)
+          code = cf_cuda_check (cudaFuncSetAttribute (kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, max_shared),
+              median_loading, status);
     }
   return code;
 }

@@ -50,6 +50,53 @@ CfCode median_launch_flat (Launch *launch, const CfMedianWindow &window, const C
     cudaStream_t stream, CfStatus *status);
 CfCode median_flat_init (int max_shared, CfStatus *status); /* as those below */
 
+/* ---- large windows of 16-bit samples: sort, then flat -------------------- */
+
+/* Tiles of sorted samples, see sort.cu. A tile begins `left` columns left of its outputs and `above` rows above. */
+struct MedianTiles {
+  uint8_t *memory;           /* of the device, `bytes` for each tile: the samples' codes, and behind these at */
+  int places, list, results; /* ... bytes the sorted samples' places and numbers, and what flat found */
+  int bytes;
+  int strips, rows;     /* outputs: 32 strips columns; strips <= 2, rows <= 64 */
+  int pitch, height, n; /* samples: pitch columns, height rows, n in all, fewer than 65536 */
+  unsigned by_pitch;    /* __umulhi (number of a sample, by_pitch) is its row */
+  int left, above;
+  int bucket;              /* samples with the same code, a multiple of 8 and at most 256 */
+  int n_primary;           /* packed: number of fields, else 0; as in MedianPadded below */
+  int first[CF_MAX_VIEWS]; /* number of a plane's first tile */
+};
+
+/* Returns whether tiles for this window fit into `max_shared` bytes of shared memory per block, and lays them out.
+ * columns: of samples for 32 outputs side by side; tiles->n_primary and tiles->left are set. */
+bool median_sort_fits (int columns, const CfMedianWindow &window, int max_shared, MedianTiles *tiles);
+/* Returns the number of a frame's tiles, and sets tiles->first. T: Plane or CfView. */
+template <class T>
+int
+median_count_tiles (const T *planes, int n, MedianTiles *tiles)
+{
+  int sum = 0;
+
+  for (int i = 0; i < n; i++) {
+    tiles->first[i] = sum;
+    if (planes[i].filtered && (tiles->n_primary == 0 || i < tiles->n_primary))
+      sum += (planes[i].width + 32 * tiles->strips - 1) / (32 * tiles->strips) *
+          ((planes[i].height + tiles->rows - 1) / tiles->rows);
+  }
+  return sum;
+}
+/* Sort the samples of the tiles, and find the results where flat has found codes. They set Launch::blocks, first_block
+ * and blocks_x, and tiles->first. */
+CfCode median_launch_sort (Launch *launch, const CfMedianWindow &window, MedianTiles *tiles, bool pdl,
+    cudaStream_t stream, CfStatus *status);
+CfCode median_launch_search (Launch *launch, const CfMedianWindow &window, MedianTiles *tiles, bool pdl,
+    cudaStream_t stream, CfStatus *status);
+CfCode median_sort_init (int max_shared, CfStatus *status);
+/* Returns whether flat can do this window with such tiles, and lays them out. */
+bool median_sorted_fits (const CfMedianWindow &window, int n_primary, int max_shared, MedianTiles *tiles);
+/* Filters by sorted tiles. */
+CfCode median_launch_sorted (Launch *launch, const CfMedianWindow &window, MedianTiles *tiles, const CfContext *context,
+    bool pdl, cudaStream_t stream, CfStatus *status);
+
 /* ---- any window, any rank: tree and select ------------------------------- */
 
 /* These kernels read copies of the components that already contain the border,
@@ -86,6 +133,61 @@ inline constexpr const char *median_loading = "loading the median's kernels";
 /* Load the kernels and set the limits of their shared memory; called once per plan, so that no launch has to. */
 CfCode median_select_init (CfStatus *status);
 CfCode median_tree_init (int max_shared, CfStatus *status);
+
+/* ---- samples and packed colours ------------------------------------------ */
+
+#ifdef __CUDACC__
+
+/* Returns the sample (x, y) of a plane or, with n_primary > 0, the pixel as a number, red highest; `index` is its
+ * primary plane then. */
+__device__ __forceinline__ unsigned
+load_value (const Launch &launch, int index, int n_primary, int x, int y)
+{
+  unsigned value = 0;
+
+#pragma unroll
+  for (int c = 0; c < 3; c++) { /* the components are in the order R, G, B */
+    const Plane &plane = launch.plane[index + c * n_primary];
+
+    value = value << 8 | load_sample (plane, plane.in + y * plane.in_pitch, x);
+    if (n_primary == 0)
+      break;
+  }
+  return value;
+}
+
+__device__ __forceinline__ int
+distance (unsigned a, unsigned b)
+{
+  return abs ((int) a - (int) b);
+}
+
+/* Stores a result where it differs from the input by more than the threshold, in any channel of a packed colour, else
+ * the input. */
+__device__ __forceinline__ void
+store_result (const Launch &launch, int index, int n_primary, int x, int y, unsigned input, unsigned result)
+{
+  const int t = launch.threshold;
+
+  if (n_primary == 0) {
+    const Plane &plane = launch.plane[index];
+
+    store_sample (plane, plane.out + y * plane.out_pitch, x, distance (input, result) > t ? result : input);
+    return;
+  }
+  const bool far = distance (input >> 16, result >> 16) > t || distance (input >> 8 & 255, result >> 8 & 255) > t ||
+      distance (input & 255, result & 255) > t;
+  const unsigned value = far ? result : input;
+
+#pragma unroll
+  for (int c = 0; c < 3; c++) {
+    const Plane &plane = launch.plane[index + c * n_primary];
+
+    store_sample (plane, plane.out + y * plane.out_pitch, x, value >> (16 - 8 * c) & 255);
+  }
+}
+
+#endif
 
 } // namespace cf
 

@@ -6,7 +6,8 @@
  * | variant | windows | cost | source |
  * | registers KxK | 3 x 3 and 5 x 5 of 8-bit planes, median, one frame | grows with the window | registers.cu |
  * | network KxK | square 3..17, median, one frame | grows with the window | network.cuh |
- * | flat | 3 to 225 columns, 8 bit, one frame | grows with the window's width | flat.cu |
+ * | flat | 3 to 255 columns, 8 bit, one frame | grows with the window's width | flat.cu |
+ * | sorted | the same, 10 to 16 bits or packed, up to 165 x 165 (9.0) | the same, and sorting | sort.cu, flat.cu |
  * | select | any | one load per bit and sample of the window | select.cu |
  * | tree | up to 255 rows, summed over the frames | hardly depends on the window | tree.cu |
  * A plan takes the first of `order` that fits, else select for small windows and the tree for the others. */
@@ -17,17 +18,17 @@ namespace {
 using namespace cf;
 
 /* The variants: the registers' rows, those of the table of networks, then these. */
-constexpr int NETWORK = median_n_registers, FLAT = NETWORK + median_n_networks, SELECT = FLAT + 1, TREE = SELECT + 1;
+constexpr int NETWORK = median_n_registers, FLAT = NETWORK + median_n_networks, SORTED = FLAT + 1, SELECT = SORTED + 1,
+    TREE = SELECT + 1;
 
 const char *const variants[] = { "registers 3x3", "registers 5x5", "network 3x3", "network 5x5", "network 7x7",
-  "network 9x9", "network 11x11", "network 13x13", "network 15x15", "network 17x17", "flat", "select", "tree", NULL };
+  "network 9x9", "network 11x11", "network 13x13", "network 15x15", "network 17x17", "flat", "sorted", "select",
+  "tree", NULL };
 
 /* Fastest first (docs/notes/median.md). */
 constexpr int network_13 = NETWORK + 5; /* behind flat where samples of a component lie apart */
 const int order[] = { 0, 1, NETWORK, NETWORK + 1, NETWORK + 2, NETWORK + 3, NETWORK + 4, network_13, FLAT, NETWORK + 6,
-  NETWORK + 7 };
-/* In wider windows the tree is faster than flat on many pictures. */
-constexpr int flat_largest_width = 127;
+  NETWORK + 7, SORTED };
 /* Bytes. The second-level caches of an H100 and an H200, of 50 and 60 MB, hold such a frame and its output. */
 constexpr long long cached_frame = 16 << 20;
 
@@ -35,8 +36,9 @@ struct State {
   CfMedianWindow window;
   int variant;
   MedianPadded padded; /* layout of the padded planes; frame[] is filled for each launch */
-  uint8_t *ring;       /* padded planes of `depth` frames; NULL until select or tree needs them */
-  size_t frame_bytes;
+  MedianTiles tiles;   /* of sorted */
+  uint8_t *ring;       /* padded planes of `depth` frames, or tiles; NULL until select, tree or sorted needs them */
+  size_t frame_bytes, ring_bytes; /* of a frame in the ring; that were allocated */
   int newest, n_seen;  /* of the ring: slot of the newest frame, number of frames in it */
   bool pdl;            /* programmatic dependent launch, see griddep_wait () */
   bool has_network[median_n_networks]; /* in the code that the device has loaded */
@@ -112,6 +114,13 @@ flat_fits (const CfPlan *plan, const CfMedianWindow &window)
       && median_flat_fits (window, plan->context->max_shared);
 }
 
+bool
+sorted_fits (const CfPlan *plan, const State &s, MedianTiles *tiles)
+{
+  return s.padded.bytes > 1 && s.window.depth == 1
+      && median_sorted_fits (s.window, s.padded.n_primary, plan->context->max_shared, tiles);
+}
+
 /* ---- padded planes ------------------------------------------------------ */
 
 void
@@ -138,6 +147,8 @@ lay_out_planes (const CfPlan *plan, State *s)
     if (views[i].filtered && (p.n_primary == 0 || i < p.n_primary))
       s->frame_bytes += (size_t) p.pitch[i] * rows;
   }
+  if (s->variant == SORTED)
+    s->frame_bytes = (size_t) median_count_tiles (views, n, &s->tiles) * (size_t) s->tiles.bytes;
 }
 
 /* Lays out the padded planes, and allocates a new ring if their size changed. */
@@ -148,11 +159,15 @@ allocate_ring (const CfPlan *plan, State *s, CfStatus *status)
   const int bytes = s->padded.bytes;
 
   lay_out_planes (plan, s);
-  if (s->variant < SELECT || s->frame_bytes == 0 || (s->ring && before == s->frame_bytes && bytes == s->padded.bytes))
+  if (s->variant < SORTED || s->frame_bytes == 0 || (before == s->frame_bytes && bytes == s->padded.bytes
+      && s->frame_bytes * (size_t) s->window.depth <= s->ring_bytes))
     return CF_OK;
   cf_gpu_free (CF_DEVICE, s->ring);
   s->n_seen = 0;
-  s->ring = static_cast<uint8_t *> (cf_gpu_alloc (CF_DEVICE, s->frame_bytes * (size_t) s->window.depth, status));
+  s->ring_bytes = s->frame_bytes * (size_t) s->window.depth;
+  s->ring = static_cast<uint8_t *> (cf_gpu_alloc (CF_DEVICE, s->ring_bytes, status));
+  if (!s->ring)
+    s->ring_bytes = 0;
   return s->ring ? CF_OK : CF_NO_MEMORY;
 }
 
@@ -162,6 +177,7 @@ bool
 fits (const CfPlan *plan, const State &s, int variant)
 {
   MedianPadded p = s.padded;
+  MedianTiles tiles;
 
   if (is_missing (s, variant))
     return false;
@@ -171,6 +187,8 @@ fits (const CfPlan *plan, const State &s, int variant)
     return network_fits (plan, s.window, networks (plan)[variant - NETWORK].k);
   if (variant == FLAT)
     return flat_fits (plan, s.window);
+  if (variant == SORTED)
+    return sorted_fits (plan, s, &tiles);
   p.w = s.window.w;
   p.h = s.window.h;
   p.depth = s.window.depth;
@@ -180,13 +198,15 @@ fits (const CfPlan *plan, const State &s, int variant)
 /* Loads per output up to which select is faster than the tree, for samples of up
  * to 10 bits and of 16 bits, whose trees have more nodes (docs/notes/median.md). */
 constexpr int select_loads_narrow = 300, select_loads_wide = 3200;
+/* The same beside sorted. */
+constexpr int sorted_loads = 64;
 
 /* Returns whether a variant of `order` that fits comes before those behind it. */
 bool
 is_faster (const CfPlan *plan, const State &s, int variant)
 {
-  if (variant == FLAT)
-    return s.window.w <= flat_largest_width || s.variant != TREE;
+  if (variant == SORTED)
+    return s.window.n * s.padded.bits > sorted_loads;
   return variant != network_13 || is_planar (plan) || !flat_fits (plan, s.window);
 }
 
@@ -222,6 +242,8 @@ median_update (CfPlan *plan, CfStatus *status)
   next.window = cf_median_window (params_of (plan));
   lay_out_planes (plan, &next);
   code = choose (plan, &next, status);
+  if (next.variant == SORTED)
+    (void) sorted_fits (plan, next, &next.tiles);
   /* allocate_ring compares the new layout with the one that the ring was allocated for */
   next.padded.bytes = s->padded.bytes;
   next.frame_bytes = s->frame_bytes;
@@ -362,6 +384,10 @@ median_enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage
     return launch_network (plan, s->window.w, handle, &launch, status);
   if (s->variant == FLAT)
     return median_launch_flat (&launch, s->window, plan->context, s->pdl, handle, status);
+  if (s->variant == SORTED) {
+    s->tiles.memory = s->ring;
+    return median_launch_sorted (&launch, s->window, &s->tiles, plan->context, s->pdl, handle, status);
+  }
   if (s->frame_bytes) { /* 0: apply-to selects no component, as chroma of GRAY8; all is copied */
     code = s->window.ahead == 0 ? push_frame (s, handle, &launch, status)
         : was_taken (s) ? CF_OK : pad_frame (s, handle, &launch, status);

@@ -20,21 +20,6 @@ constexpr int block_w = 32, block_h = 8;
 
 /* ---- padding ------------------------------------------------------------ */
 
-/* Returns the pixel (x, y) as a number, red highest; `index` is its primary plane. */
-__device__ __forceinline__ unsigned
-packed_colour (const Launch &launch, int index, int n_primary, int x, int y)
-{
-  unsigned value = 0;
-
-#pragma unroll
-  for (int c = 0; c < 3; c++) { /* the components are in the order R, G, B */
-    const Plane &plane = launch.plane[index + c * n_primary];
-
-    value = value << 8 | load_sample (plane, plane.in + y * plane.in_pitch, x);
-  }
-  return value;
-}
-
 /* Copies a plane with its border into a padded plane, four elements per thread. */
 template<typename T> __global__ void __launch_bounds__ (block_w * block_h)
 median_pad_kernel (const __grid_constant__ Launch launch, const __grid_constant__ MedianPadded padded, uint8_t *frame)
@@ -53,8 +38,7 @@ median_pad_kernel (const __grid_constant__ Launch launch, const __grid_constant_
   for (int i = 0; i < 4; i++) {
     const int from_x = min (max (x + i - median_pad, 0), plane.width - 1);
 
-    value[i] = sizeof (T) == 4 ? (T) packed_colour (launch, index, padded.n_primary, from_x, from_y)
-        : (T) load_sample (plane, plane.in + from_y * plane.in_pitch, from_x);
+    value[i] = (T) load_value (launch, index, sizeof (T) == 4 ? padded.n_primary : 0, from_x, from_y);
   }
 #pragma unroll
   for (int i = 0; i < 4; i++)
@@ -137,30 +121,6 @@ select_sample (const MedianPadded &p, int index, int x, int y)
   return value;
 }
 
-__device__ __forceinline__ int
-distance (unsigned a, unsigned b)
-{
-  return abs ((int) a - (int) b);
-}
-
-/* Stores a packed colour: the whole result if any of its channels differs by more
- * than the threshold from the input's, else the input. */
-__device__ __forceinline__ void
-store_packed (const Launch &launch, int index, int n_primary, int x, int y, unsigned input, unsigned result)
-{
-  const int t = launch.threshold;
-  const bool far = distance (input >> 16, result >> 16) > t || distance (input >> 8 & 255, result >> 8 & 255) > t
-      || distance (input & 255, result & 255) > t;
-  const unsigned value = far ? result : input;
-
-#pragma unroll
-  for (int c = 0; c < 3; c++) {
-    const Plane &plane = launch.plane[index + c * n_primary];
-
-    store_sample (plane, plane.out + y * plane.out_pitch, x, value >> (16 - 8 * c) & 255);
-  }
-}
-
 /* DEPTH: 0, or for windows of one sample of up to so many frames. */
 template<typename T, int DEPTH> __global__ void __launch_bounds__ (block_w * block_h)
 median_select_kernel (const __grid_constant__ Launch launch, const __grid_constant__ MedianPadded padded)
@@ -184,13 +144,8 @@ median_select_kernel (const __grid_constant__ Launch launch, const __grid_consta
     value = select_rank<T> (padded, index, x, y);
   const T *centre = (const T *) (padded.frame[0] + padded.offset[index]
       + (long long) (y + median_pad) * padded.pitch[index]) + x + median_pad;
-  const unsigned input = *centre;
 
-  if (sizeof (T) == 4)
-    store_packed (launch, index, padded.n_primary, x, y, input, value);
-  else
-    store_sample (plane, plane.out + y * plane.out_pitch, x,
-        distance (input, value) > launch.threshold ? value : input);
+  store_result (launch, index, sizeof (T) == 4 ? padded.n_primary : 0, x, y, *centre, value);
 }
 
 /* The kernels for samples of 1, 2 and 4 bytes, each for any window, for one sample of up to 15, and of more frames. */
