@@ -106,6 +106,8 @@ CfCode median_launch_sorted (Launch *launch, const CfMedianWindow &window, Media
  * With packed colours a field has one padded plane of 32-bit numbers, that of its primary plane, which is the plane of
  * the first channel in Launch::plane; the second and third channel follow at a distance of `n_primary` planes. */
 constexpr int median_pad = 127, median_pad_right = 127 + 384, median_pad_below = 127 + 64;
+/* The most samples of a window of any shape that select holds in registers; with more, sorted tiles are faster. */
+constexpr int median_held = 15;
 
 struct MedianPadded {
   const uint8_t *frame[CF_MEDIAN_MAX_DEPTH]; /* the one that is filtered first */

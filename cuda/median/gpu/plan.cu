@@ -198,15 +198,13 @@ fits (const CfPlan *plan, const State &s, int variant)
 /* Loads per output up to which select is faster than the tree, for samples of up
  * to 10 bits and of 16 bits, whose trees have more nodes (docs/notes/median.md). */
 constexpr int select_loads_narrow = 300, select_loads_wide = 3200;
-/* The same beside sorted. */
-constexpr int sorted_loads = 64;
 
 /* Returns whether a variant of `order` that fits comes before those behind it. */
 bool
 is_faster (const CfPlan *plan, const State &s, int variant)
 {
   if (variant == SORTED)
-    return s.window.n * s.padded.bits > sorted_loads;
+    return s.window.n > median_held;
   return variant != network_13 || is_planar (plan) || !flat_fits (plan, s.window);
 }
 

@@ -6,8 +6,8 @@
  *
  * Pad: a block of 32 x 8 threads has 128 x 8 elements of a padded plane; a thread has four neighbours of one row.
  * Select: a block of 32 x 8 threads has 32 x 8 outputs, one per thread. From the top bit down, a thread sets a bit if
- * at most `rank` samples of its window are below the value with this bit set. It loads bits * n samples; those of a
- * window of one sample of each frame are loaded once, into registers.
+ * at most `rank` samples of its window are below the value with this bit set. It loads bits * n samples; those of
+ * windows of few samples, and of one sample of each frame, are loaded once, into registers.
  *
  * Shared memory: none.
  * Races: none; a thread writes only its own elements or output, and select is launched behind pad on the same stream.
@@ -96,24 +96,30 @@ select_rank (const MedianPadded &p, int index, int x, int y)
   return value;
 }
 
-/* The same for the samples at one place of up to DEPTH frames. */
-template<typename T, int DEPTH> __device__ __forceinline__ unsigned
-select_sample (const MedianPadded &p, int index, int x, int y)
+/* The same for a window of up to SAMPLES samples; ONE: of one of each frame. */
+template<typename T, int SAMPLES, bool ONE> __device__ __forceinline__ unsigned
+select_held (const MedianPadded &p, int index, int x, int y)
 {
-  const long long at = p.offset[index] + (long long) (y + median_pad) * p.pitch[index]
-      + (long long) (x + median_pad) * (int) sizeof (T);
-  unsigned sample[DEPTH], value = 0;
+  const long long corner = p.offset[index] + (long long) (y + median_pad - p.h / 2) * p.pitch[index]
+      + (long long) (x + median_pad - p.w / 2) * (int) sizeof (T);
+  unsigned sample[SAMPLES], value = 0;
+  int frame = 0, j = 0, i = 0;
 
 #pragma unroll
-  for (int s = 0; s < DEPTH; s++) /* what is not there is above all values */
-    sample[s] = s < p.depth ? __ldg ((const T *) (p.frame[s] + at)) : ~0u;
+  for (int s = 0; s < SAMPLES; s++) { /* what is not there is above all values */
+    sample[s] = frame < p.depth ? __ldg ((const T *) (p.frame[frame] + corner + (long long) j * p.pitch[index]) + i)
+        : ~0u;
+    i = ONE || i + 1 == p.w ? 0 : i + 1;
+    j = ONE || i > 0 ? j : j + 1 == p.h ? 0 : j + 1;
+    frame += ONE || (i == 0 && j == 0);
+  }
 #pragma unroll 1
   for (int bit = p.bits - 1; bit >= 0; bit--) {
     const unsigned t = value | 1u << bit;
     int below = 0;
 
 #pragma unroll
-    for (int s = 0; s < DEPTH; s++)
+    for (int s = 0; s < SAMPLES; s++)
       below += sample[s] < t;
     if (below <= p.rank)
       value = t;
@@ -121,8 +127,8 @@ select_sample (const MedianPadded &p, int index, int x, int y)
   return value;
 }
 
-/* DEPTH: 0, or for windows of one sample of up to so many frames. */
-template<typename T, int DEPTH> __global__ void __launch_bounds__ (block_w * block_h)
+/* SAMPLES: 0, or for windows of up to so many samples; ONE: of one of each frame. */
+template<typename T, int SAMPLES, bool ONE> __global__ void __launch_bounds__ (block_w * block_h)
 median_select_kernel (const __grid_constant__ Launch launch, const __grid_constant__ MedianPadded padded)
 {
   const Plane &plane = plane_of_block (launch, (int) blockIdx.x);
@@ -138,8 +144,8 @@ median_select_kernel (const __grid_constant__ Launch launch, const __grid_consta
     return;
   unsigned value;
 
-  if constexpr (DEPTH > 0)
-    value = select_sample<T, DEPTH> (padded, index, x, y);
+  if constexpr (SAMPLES > 0)
+    value = select_held<T, SAMPLES, ONE> (padded, index, x, y);
   else
     value = select_rank<T> (padded, index, x, y);
   const T *centre = (const T *) (padded.frame[0] + padded.offset[index]
@@ -148,25 +154,23 @@ median_select_kernel (const __grid_constant__ Launch launch, const __grid_consta
   store_result (launch, index, sizeof (T) == 4 ? padded.n_primary : 0, x, y, *centre, value);
 }
 
-/* The kernels for samples of 1, 2 and 4 bytes, each for any window, for one sample of up to 15, and of more frames. */
-const void *const select_kernels[3][3] = {
-  { (const void *) median_select_kernel<uint8_t, 0>, (const void *) median_select_kernel<uint8_t, 15>,
-    (const void *) median_select_kernel<uint8_t, CF_MEDIAN_MAX_DEPTH> },
-  { (const void *) median_select_kernel<uint16_t, 0>, (const void *) median_select_kernel<uint16_t, 15>,
-    (const void *) median_select_kernel<uint16_t, CF_MEDIAN_MAX_DEPTH> },
-  { (const void *) median_select_kernel<uint32_t, 0>, (const void *) median_select_kernel<uint32_t, 15>,
-    (const void *) median_select_kernel<uint32_t, CF_MEDIAN_MAX_DEPTH> },
-};
+/* The kernels for samples of 1, 2 and 4 bytes, each for any window, for few samples, and for one of each frame. */
+template<typename T> const void *const select_kernels[4] = { (const void *) median_select_kernel<T, 0, false>,
+  (const void *) median_select_kernel<T, median_held, false>, (const void *) median_select_kernel<T, median_held, true>,
+  (const void *) median_select_kernel<T, CF_MEDIAN_MAX_DEPTH, true> };
 
 CfCode
 median_launch_select (Launch *launch, const MedianPadded &padded, cudaStream_t stream, CfStatus *status)
 {
-  const int depth = padded.w > 1 || padded.h > 1 ? 0 : padded.depth <= 15 ? 1 : 2;
+  const bool one = padded.w == 1 && padded.h == 1, few = padded.w * padded.h * padded.depth <= median_held;
+  const int kind = one ? (few ? 2 : 3) : few ? 1 : 0;
+  const void *kernel = padded.bytes == 1 ? select_kernels<uint8_t>[kind]
+      : padded.bytes == 2 ? select_kernels<uint16_t>[kind] : select_kernels<uint32_t>[kind];
   MedianPadded copy = padded;
   void *arguments[] = { launch, &copy };
 
   deal_blocks (launch, block_w, block_h, padded.n_primary);
-  return launch_kernel ("median: select", select_kernels[padded.bytes / 2][depth], launch->blocks,
+  return launch_kernel ("median: select", kernel, launch->blocks,
       dim3 (block_w, block_h), arguments, 0, false, stream, status);
 }
 
@@ -176,8 +180,9 @@ median_select_init (CfStatus *status)
   CfCode code = load_kernels ({ (const void *) median_pad_kernel<uint8_t>, (const void *) median_pad_kernel<uint16_t>,
       (const void *) median_pad_kernel<uint32_t> }, median_loading, status);
 
-  for (int i = 0; code == CF_OK && i < 9; i++)
-    code = load_kernels ({ select_kernels[i / 3][i % 3] }, median_loading, status);
+  for (int i = 0; code == CF_OK && i < 4; i++)
+    code = load_kernels ({ select_kernels<uint8_t>[i], select_kernels<uint16_t>[i], select_kernels<uint32_t>[i] },
+        median_loading, status);
   return code;
 }
 
