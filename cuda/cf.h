@@ -401,13 +401,17 @@ typedef struct {
   const CfArea *area;     /* NULL: the whole frame */
   const CfImage *scratch; /* with an area: a third image, whose contents are lost */
   const int *hurry;       /* with an area, on CUDA: cuts a wait short, see cf_stream_wait; NULL: nothing does */
+  bool copies;            /* with an area, where `out` is neither `in` nor `scratch`: the rest is copied from `in` */
 } CfFrame;
 
 /* Filters `in` into `out`. Without an area, the two do not overlap, and every visible sample of `out` is written.
- * With an area, only the CF_AREA_READ part of `in` is read and only the CF_AREA_WRITE part of `out` is written; `out`
- * may be `in`, or `scratch` if the area is solid. A filter with a history also takes a frame whose area is empty. CPU:
- * done on return (`stream` NULL). CUDA: queued on `stream`. Only areas may allocate (scratch memory, when a frame first
- * needs it) or wait: with a map (polygons, a mask, more than 256 shapes), until the map before last is uploaded. */
+ * With an area, only the CF_AREA_READ part of `in` is read and only the CF_AREA_WRITE part of `out` is written (with
+ * `copies` all of both); `out` may be `in`, or `scratch` if the area is solid. On CUDA, what `copies` copies is never
+ * in a part of `out` that is filtered, not even meanwhile. A filter with a history also takes a frame whose area is
+ * empty.
+ * CPU: done on return (`stream` NULL). CUDA: queued on `stream`. Only areas may allocate (scratch memory, when a frame
+ * first needs it) or wait: with a map (polygons, a mask, more than 256 shapes), until the map before last is uploaded.
+ */
 CfCode cf_plan_enqueue (CfPlan *plan, CfStream *stream, const CfFrame *frame, CfStatus *status);
 
 /* A region of the last frame. */

@@ -626,7 +626,7 @@ finish_gpu (GstCfBackend *b, GstCfPendingFrame *frame, guint64 time[GST_CF_N_TIM
   return gpu_failed (b, &r->status, frame->cuda_memory) ? TRY_CPU : FAILED;
 }
 
-/* Filters a frame. With an area, copies the input to the output first unless they are one, then filters the area. */
+/* Filters a frame. With an area, copies the rest of the input to the output, unless they are one. */
 static CfCode
 filter_on_cpu (GstCfBackend *b, GstCfMode mode, const CfArea *area, const CfImage *in, const CfImage *out,
     CfStatus *status)
@@ -639,9 +639,8 @@ filter_on_cpu (GstCfBackend *b, GstCfMode mode, const CfArea *area, const CfImag
   if (!b->scratch && !(b->scratch = g_try_malloc (size)))
     return cf_fail (status, CF_NO_MEMORY, "out of memory: %d x %d pixels", in->width, in->height);
   cf_image_at (&scratch, &layout, b->scratch);
-  if (in->plane[0].data != out->plane[0].data)
-    cf_image_copy (out, in, NULL);
-  return cf_plan_enqueue (b->cpu.plan[mode], NULL, &(CfFrame) { in, out, area, &scratch }, status);
+  return cf_plan_enqueue (b->cpu.plan[mode], NULL,
+      &(CfFrame) { in, out, area, &scratch, .copies = in->plane[0].data != out->plane[0].data }, status);
 }
 
 static Outcome

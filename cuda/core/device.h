@@ -22,8 +22,9 @@ typedef struct {
 CfCode cf_device_context_init (CfContext *context, CfStatus *status);
 /* out = in + (filtered - in) * strength / 255 in the boxes of an area; host memory. `out` may be `in`. */
 void cf_area_blend (const CfArea *area, const CfImage *in, const CfImage *filtered, const CfImage *out);
-/* Queues the same, with frame->scratch as `filtered`. Uploads the area's map if it is another one than last time; the
- * plan's first two maps allocate their memory. `status` is not NULL. */
+/* Queues the same, with frame->scratch as `filtered`, and with frame->copies the copy of the rest, behind the filter's
+ * kernels. Uploads the area's map if it is another one than last time; the plan's first two maps allocate their memory.
+ * `status` is not NULL. */
 CfCode cf_device_blend (CfPlan *plan, CfStream *stream, const CfFrame *frame, CfStatus *status);
 /* Queues what cf_repack does. */
 CfCode

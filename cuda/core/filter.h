@@ -107,6 +107,7 @@ struct CfContext {
   int device; /* CUDA: the device of the current context */
   int sms;
   int max_shared; /* CUDA: bytes of shared memory that a block may opt in to */
+  bool dependent; /* CUDA: the build's kernels wait by themselves for what was queued before (griddep_wait ()) */
 };
 
 struct CfPlan {

@@ -446,10 +446,13 @@ enqueue_area (CfPlan *plan, CfStream *stream, const CfFrame *frame, CfStatus *st
   if (code == CF_OK)
     code = area->by_halo ? filter_boxes (plan, stream, area, frame->in, frame->scratch, status)
                          : enqueue_whole (plan, stream, frame->in, frame->scratch, status);
-  if (code != CF_OK || area->n_boxes == 0 || frame->out->plane[0].data == frame->scratch->plane[0].data)
+  if (code != CF_OK || frame->out->plane[0].data == frame->scratch->plane[0].data ||
+      (area->n_boxes == 0 && !frame->copies))
     return code;
   if (plan->context->backend == CF_BACKEND_CUDA)
     return cf_device_blend (plan, stream, frame, status);
+  if (frame->copies)
+    cf_image_copy (frame->out, frame->in, NULL);
   cf_area_blend (area, frame->in, frame->scratch, frame->out);
   return CF_OK;
 }

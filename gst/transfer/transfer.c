@@ -239,16 +239,14 @@ enqueue (GstCfTransfer *t, GstCfFrameRequest *r)
     .out = out,
     .area = r->area,
     .scratch = &t->slot[r->slot].device_out,
-    .hurry = &t->flushing };
-  CfCode code = CF_OK;
+    .hurry = &t->flushing,
+    .copies = r->area && !r->in_place && in->plane[0].data != out->plane[0].data };
 
-  if (r->area && !r->in_place && in->plane[0].data != out->plane[0].data)
-    code = cf_stream_copy (r->own.stream, CF_ON_DEVICE, out, in, NULL, &r->status);
-  return code == CF_OK ? cf_plan_enqueue (t->plans.plan[r->mode], r->own.stream, &frame, &r->status) : code;
+  return cf_plan_enqueue (t->plans.plan[r->mode], r->own.stream, &frame, &r->status);
 }
 
-/* Takes the frame into the history of the plans that do not filter it, then filters. With an area, copies the input to
- * the output first, unless they are one. */
+/* Takes the frame into the history of the plans that do not filter it, then filters. With an area, copies the rest of
+ * the input to the output, unless they are one. */
 static void
 step_filter (GstCfTransfer *t, GstCfFrameRequest *r)
 {

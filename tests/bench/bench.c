@@ -8,6 +8,7 @@
 
 #include <dlfcn.h>
 #include <json-glib/json-glib.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,7 @@ typedef struct {
   char *filter, *sizes, *set, *format, *kinds, *resolution, *streams, *picture, *baseline, *json, *command, *tiles,
       *blocks;
   gboolean all_variants;
+  int area;
 } BenchOptions;
 
 typedef struct {
@@ -46,6 +48,8 @@ typedef struct {
   CfStream *stream[BENCH_MAX_STREAMS];
   CfVideo video;
   CfStatus status;
+  CfArea *area; /* --area */
+  void *scratch[BENCH_MAX_STREAMS];
 } Ours;
 
 typedef struct {
@@ -153,9 +157,10 @@ enqueue_ours (void *user, int stream, const uint8_t *src, uint8_t *dst, size_t p
 {
   Ours *ours = user;
   const CfImage in = image_in (&ours->video, src, pitch), out = image_in (&ours->video, dst, pitch);
+  const CfImage scratch = image_in (&ours->video, ours->scratch[stream], pitch);
 
-  return cf_plan_enqueue (ours->plan[stream], ours->stream[stream], &(CfFrame) { .in = &in, .out = &out },
-             &ours->status) == CF_OK;
+  return cf_plan_enqueue (ours->plan[stream], ours->stream[stream],
+             &(CfFrame) { &in, &out, ours->area, &scratch, .copies = ours->area }, &ours->status) == CF_OK;
 }
 
 static int
@@ -297,9 +302,28 @@ make_images (const Bench *b, const char *content, int width, int height, int pix
   return all;
 }
 
-/* Compares frame `i` with the reference, which is given the `before` frames before it as well. */
+/* Filters a frame's area on the CPU. */
 static bool
-check_frame (Bench *b, BenchFrames *f, int i, int before, const CfVideo *video, const void *params, char *error)
+filter_area (Bench *b, const CfVideo *video, const void *params, const CfArea *area, const CfImage *in,
+    const CfImage *out)
+{
+  CfContext *cpu = cf_context_new (CF_BACKEND_CPU, NULL);
+  CfPlan *plan = cpu ? cf_plan_new (cpu, b->filter, video, &(CfCommon) { 0 }, params, NULL) : NULL;
+  g_autofree void *memory = g_malloc (out->plane[0].pitch * (size_t) video->height * 3 / 2);
+  const CfImage scratch = image_in (video, memory, out->plane[0].pitch);
+  bool good;
+
+  good = plan && cf_plan_enqueue (plan, NULL, &(CfFrame) { in, out, area, &scratch, .copies = true }, NULL) == CF_OK;
+  cf_plan_free (plan);
+  cf_context_free (cpu);
+  return good;
+}
+
+/* Compares frame `i` with the reference, which is given the `before` frames before it as well, or its area with that of
+ * the CPU. */
+static bool
+check_frame (Bench *b, BenchFrames *f, int i, int before, const CfVideo *video, const void *params, const CfArea *area,
+    char *error)
 {
   size_t row = (size_t) (f->width * f->pixel), n = row * (size_t) f->height;
   g_autofree uint8_t *in = g_malloc (2 * n), *out = g_malloc (n), *expected = g_malloc (n);
@@ -314,8 +338,10 @@ check_frame (Bench *b, BenchFrames *f, int i, int before, const CfVideo *video, 
     image[k] = image_in (video, in + (size_t) k * n, row);
     good = bench_fetch (f, i - k, in + (size_t) k * n, out, error);
   }
-  return good && b->kc->reference (b->filter, video, &all, params, seen, 1 + before, &want) &&
-      memcmp (out, expected, n) == 0;
+  good = good &&
+      (area ? filter_area (b, video, params, area, &image[0], &want)
+            : b->kc->reference (b->filter, video, &all, params, seen, 1 + before, &want));
+  return good && memcmp (out, expected, n) == 0;
 }
 
 /* Filters two frames again after a reset: the result of a stateful filter depends on all frames before, which are too
@@ -339,7 +365,18 @@ ours_new (Bench *b, BenchFrames *f, Ours *ours, const BenchRow *row, const void 
   const KcBench *kind = row->kind;
   CfCommon all = { 0 };
 
+  if (b->o.area > 0) {
+    const CfTraits traits = cf_filter_traits (b->filter, &ours->video, &all, params);
+    const int width = (int) (row->width * sqrt (b->o.area / 100.0)), height = width * row->height / row->width;
+    const CfRect box = { (row->width - width) / 2, (row->height - height) / 2, width, height };
+
+    ours->area = cf_area_new (&ours->video, &traits, &(CfAreaSpec) { .rect = &box, .n_rects = 1 }, &ours->status);
+    if (!ours->area)
+      return false;
+  }
   for (int i = 0; i < row->streams; i++) {
+    if (ours->area && !(ours->scratch[i] = cf_gpu_alloc (CF_DEVICE, f->frame, &ours->status)))
+      return false;
     ours->plan[i] = cf_plan_new (b->context, b->filter, &ours->video, &all, params, &ours->status);
     ours->stream[i] = cf_stream_new (f->stream[i], &ours->status);
     if (!ours->plan[i] || !ours->stream[i] || (variant && cf_plan_prefer (ours->plan[i], variant, NULL) != CF_OK) ||
@@ -355,7 +392,9 @@ ours_free (Ours *ours)
   for (int i = 0; i < BENCH_MAX_STREAMS; i++) {
     cf_stream_free (ours->stream[i]);
     cf_plan_free (ours->plan[i]);
+    cf_gpu_free (CF_DEVICE, ours->scratch[i]);
   }
+  cf_area_unref (ours->area);
 }
 
 static void
@@ -375,9 +414,9 @@ time_ours (Bench *b, BenchFrames *f, BenchRow row, const char *set, const char *
     row.singly = row.ours > 0 ? bench_filter_us (f, enqueue_ours, &ours, 0, error) : 0;
     row.checked = true;
     if (traits.stateful || traits.history > 0)
-      row.right = row.ours > 0 && enqueue_two (f, &ours) && check_frame (b, f, 1, 1, &ours.video, params, error);
+      row.right = row.ours > 0 && enqueue_two (f, &ours) && check_frame (b, f, 1, 1, &ours.video, params, NULL, error);
     else /* checks the frame of the last stream */
-      row.right = row.ours > 0 && check_frame (b, f, row.streams - 1, 0, &ours.video, params, error);
+      row.right = row.ours > 0 && check_frame (b, f, row.streams - 1, 0, &ours.video, params, ours.area, error);
     if (!row.right) {
       b->failed++;
       fprintf (stderr, "%s with %s, %s (%s): %s %s\n", b->o.filter, set, row.format, row.variant,
@@ -500,7 +539,7 @@ time_tile (Bench *b, BenchFrames *f, BenchRow row, BenchTile *kernel)
   row.ours = params && bench_tile_measure (kernel) ? bench_filter_us (f, enqueue_tile, &tile, 1, error) : 0;
   row.singly = row.ours > 0 ? bench_filter_us (f, enqueue_tile, &tile, 0, error) : 0;
   row.checked = true;
-  row.right = row.ours > 0 && check_frame (b, f, 0, 0, &video, params, error);
+  row.right = row.ours > 0 && check_frame (b, f, 0, 0, &video, params, NULL, error);
   snprintf (row.variant, sizeof row.variant, "%d x %d, %d warps (%d registers, %d/SM)", kernel->w, kernel->h,
       kernel->rows, kernel->registers, kernel->blocks);
   if (!row.right) {
@@ -639,6 +678,7 @@ parse (Bench *b, int argc, char **argv)
     { "kinds", 0, 0, G_OPTION_ARG_STRING, &b->o.kinds, "of rows", "dense,gauss,..." },
     { "tiles", 0, 0, G_OPTION_ARG_STRING, &b->o.tiles, "a study: outputs per thread and lane", "1x1,2x2,4x2,4x4" },
     { "blocks", 0, 0, G_OPTION_ARG_STRING, &b->o.blocks, "a study: warps of a block", "4,8,12,16,24" },
+    { "area", 0, 0, G_OPTION_ARG_INT, &b->o.area, "filters so much of each frame: a box in its middle", "PERCENT" },
     { "streams", 0, 0, G_OPTION_ARG_STRING, &b->o.streams, "frames at once", "1,8" },
     { "all-variants", 0, 0, G_OPTION_ARG_NONE, &b->o.all_variants, "not only those that plans choose", NULL }, { NULL }
   };

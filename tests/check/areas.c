@@ -278,10 +278,11 @@ take_frames (Areas *a, uint64_t *state, CfStatus *status)
   return good;
 }
 
-/* Where the area's part of the output goes: to an image of its own, into the input, or to the scratch image. */
-typedef enum { APART, IN_PLACE, IN_SCRATCH } Where;
+/* Where the output goes: with all of the frame to an image of its own, with the area's part alone to such a one, which
+ * has the rest already, into the input, or to the scratch image. */
+typedef enum { COPIED, APART, IN_PLACE, IN_SCRATCH } Where;
 
-static const char *const where_names[] = { "", ", in place", ", in the scratch image" };
+static const char *const where_names[] = { "", ", apart", ", in place", ", in the scratch image" };
 
 static bool
 enqueue_on_gpu (Areas *a, const CfArea *area, Where where, CfStatus *status)
@@ -293,7 +294,11 @@ enqueue_on_gpu (Areas *a, const CfArea *area, Where where, CfStatus *status)
   return kc_device_image_copy (a->run, CF_UPLOAD, &a->device_in, &a->in, status) &&
       kc_device_image_copy (a->run, CF_UPLOAD, &a->device_out, &a->got, status) &&
       cf_plan_enqueue (a->plan, stream,
-          &(CfFrame) { .in = in, .out = &out->image, .area = area, .scratch = &a->device_scratch.image },
+          &(CfFrame) { .in = in,
+              .out = &out->image,
+              .area = area,
+              .scratch = &a->device_scratch.image,
+              .copies = where == COPIED },
           status) == CF_OK &&
       cf_stream_wait (stream, DEADLINE_NS, NULL, status) == CF_OK &&
       kc_device_image_copy (a->run, CF_DOWNLOAD, out, where == IN_SCRATCH ? &a->scratch : &a->got, status);
@@ -309,8 +314,8 @@ enqueue (Areas *a, const CfArea *area, Where where, CfStatus *status)
   if (a->context == a->run->gpu)
     good = enqueue_on_gpu (a, area, where, status);
   else
-    good = cf_plan_enqueue (a->plan, NULL,
-               &(CfFrame) { .in = in, .out = out, .area = area, .scratch = &a->scratch.image }, status) == CF_OK;
+    good = cf_plan_enqueue (a->plan, NULL, &(CfFrame) { in, out, area, &a->scratch.image, .copies = where == COPIED },
+               status) == CF_OK;
   if (good && where == IN_SCRATCH)
     cf_image_copy (&a->got.image, &a->scratch.image, &(CfPart) { area, CF_AREA_WRITE });
   return good;
@@ -320,7 +325,7 @@ enqueue (Areas *a, const CfArea *area, Where where, CfStatus *status)
 static void
 check_frame (Areas *a, int frame, const void *params, uint64_t *state)
 {
-  Where where = pick (state, APART, IN_SCRATCH);
+  Where where = pick (state, COPIED, IN_SCRATCH);
   CfStatus status = { 0 };
   CfArea *area = NULL;
   bool good;
@@ -331,7 +336,10 @@ check_frame (Areas *a, int frame, const void *params, uint64_t *state)
   else
     random_area (&r, &a->video, state);
   kc_image_fill (&a->in, frame % 3 ? KC_RANDOM : KC_PATCHES, frame, kc_random (state));
-  cf_image_copy (&a->got.image, &a->in.image, NULL);
+  if (where == COPIED)
+    kc_image_fill (&a->got, KC_RANDOM, frame, kc_random (state));
+  else
+    cf_image_copy (&a->got.image, &a->in.image, NULL);
   cf_image_copy (&a->filtered.image, &a->in.image, NULL);
   good = take_frames (a, state, &status);
   if (good)
@@ -341,7 +349,7 @@ check_frame (Areas *a, int frame, const void *params, uint64_t *state)
   blend (&r, &a->in.image, &a->filtered.image, &a->expected.image);
   area = cf_area_new (&a->video, &a->traits, &r.spec, &status);
   if (area && where == IN_SCRATCH && !cf_area_info (area).solid)
-    where = APART;
+    where = APART; /* both have the input */
   good = good && area && enqueue (a, area, where, &status);
   a->run->frames++;
   kc_result (a->run, good && kc_same_words (&a->video, &a->expected.image, &a->got.image),

@@ -68,8 +68,9 @@ run_pieces (const void *arguments)
 unsigned fake_unfit;
 
 CfCode
-cf_cuda_load_pieces (CfStatus *status)
+cf_cuda_load_pieces (bool *dependent, CfStatus *status)
 {
+  *dependent = false;
   return cf_cuda_check (fake_unfit >> fake_number_now () & 1 ? 209 : 0, "loading a kernel", status);
 }
 
@@ -91,6 +92,7 @@ typedef struct {
   CfArea *area;
   const void *map;
   CfImage in, filtered, out;
+  bool copies;
 } Blend;
 
 static void
@@ -102,19 +104,22 @@ run_blend (const void *arguments)
   if (b->area->map)
     fake.misuse += !b->map ||
         memcmp (b->map, b->area->map->strength, (size_t) b->area->width * (size_t) b->area->height) != 0;
+  if (b->copies)
+    cf_image_copy (&b->out, &b->in, NULL);
   cf_area_blend (b->area, &b->in, &b->filtered, &b->out);
   cf_area_unref (b->area);
 }
 
 CfCode
-cf_cuda_blend (CfStream *stream, const CfArea *area, const void *map, const CfImage *in, const CfImage *filtered,
-    const CfImage *out, CfStatus *status)
+cf_cuda_blend (CfStream *stream, const CfFrame *frame, const void *map, bool dependent, CfStatus *status)
 {
-  const Blend blend = { cf_area_ref ((CfArea *) area), map, *in, *filtered, *out };
+  const Blend blend = { cf_area_ref ((CfArea *) frame->area), map, *frame->in, *frame->scratch, *frame->out,
+    frame->copies };
   CfCode code;
 
-  fake_launch (FAKE_LAUNCH, cf_stream_handle (stream), run_blend, &blend, sizeof blend, out->plane[0].data,
-      in->plane[0].data);
+  (void) dependent;
+  fake_launch (FAKE_LAUNCH, cf_stream_handle (stream), run_blend, &blend, sizeof blend, frame->out->plane[0].data,
+      frame->in->plane[0].data);
   code = cf_cuda_launched (FAKE_KERNEL, status);
   if (code != CF_OK)
     cf_area_unref (blend.area);

@@ -2,9 +2,13 @@
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * convolve/gpu/hide.cu: the presets that hide what is in a frame. sum_kernel makes the means of the cells, paint_kernel
- * paints with them; a fill needs the latter alone. One launch each takes all components of a frame, or of several boxes
- * of one. Sizes and numbers of cells come with each launch, so frames of any size up to that at init can follow each
- * other. */
+ * paints with them; fill_kernel is a fill. One launch each takes all planes of a frame, or of several boxes of one.
+ * Sizes and numbers of cells come with each launch, so frames of any size up to that at init can follow each other.
+ *
+ * The kernels see a plane of a field as it lies in memory, a strip, whatever its components are. A block has a window
+ * of 512 bytes and of some rows, which are all of one row of cells (paint_kernel: between the same two). A lane has 16
+ * bytes of each row of its warp. Windows begin where a row's address is a multiple of 16, up to 15 bytes before the
+ * row; vectors that are not all the strip's, and all of a strip whose rows do not lie alike, go byte by byte. */
 #include "core/area.h"
 #include "internal.cuh"
 
@@ -12,238 +16,200 @@ namespace cf {
 
 namespace {
 
-constexpr int warps = 8;
-/* Samples of a warp's part of a cell: about 32 loads a lane. */
-constexpr int part_words = 4096, part_samples = 1024;
-/* Samples and rows of a block of paint_kernel, rows of one of its warps. */
-constexpr int tile_w = 128, warp_rows = 8, tile_h = warps * warp_rows;
-/* Views of a launch: those of a frame, or of as many boxes as have no more together. */
-constexpr int max_views = 24;
-
-/* The cells of a component of a field. */
-struct Cells {
-  const uint8_t *in;
-  long long pitch;
-  int width, height, nx, ny;
-  int rows, parts; /* a cell is summed in `parts` parts of `rows` rows */
-  int first_item;  /* a warp's item is a part of a cell */
-  int first;       /* its first cell among those of all components */
-  int max;
-  uint8_t step, bytes, shift;
-};
-
-struct SumWork {
-  int n, items;
-  unsigned long long *sums; /* of each cell; all are 0 between frames */
-  uint16_t *means;
-  Cells cells[max_views];
-};
+constexpr int warps = 8, threads = 32 * warps, window = 512;
+/* Rows of a window: few, until a launch has enough blocks for all SMs. Sums of 8 bits in 16 permit 257. */
+constexpr int fewest_rows = 32, most_rows = 256, enough_blocks = 1056;
+/* Strips of a launch: those of a frame, or of as many boxes as have no more together. */
+constexpr int max_strips = 16;
+constexpr int batch = 4; /* rows that a lane loads at once */
 
 /* A sample of a pixel group, which has up to 4: the component that it belongs to. */
 struct Slot {
-  int width, nx, first;
-  unsigned fill;
+  int width, nx;
+  int first; /* the component's first cell among those of all */
   uint8_t step;
   bool filtered;
 };
 
-/* A plane of a field: rows of `samples` samples, as they lie there. */
+/* A plane of a field. Its blocks are `parts` a row of cells and window; `first_sum`, `first_paint` is the first. */
 struct Strip {
   const uint8_t *in;
   uint8_t *out;
   long long in_pitch, out_pitch;
-  int samples, height, ny;
-  int first_block, blocks_x;
-  uint8_t group, bytes, shift;
-  bool copies;              /* some samples are copied from the input */
-  bool in_quads, out_quads; /* four samples from a multiple of 4 on can be loaded, and stored, at once */
+  int row_bytes, height, ny;
+  int first_sum, sum_windows, sum_parts;
+  int first_paint, paint_windows, paint_parts;
+  uint8_t group;
+  uint8_t in_lead, out_lead;   /* bytes from a multiple of 16 to the first sample */
+  bool in_vectors, out_vectors; /* in all rows alike */
+  bool copies;                  /* some samples are copied from the input */
+  int gap;                      /* the byte of a row that no component has; < 0: none */
+  /* The bytes of a pixel group again and again: the colour of a fill, and 255 in samples that are copied. */
+  unsigned color[6], copied[6];
   Slot slot[4];
 };
 
-struct PaintWork {
-  int n, blocks;
+struct Hiding {
+  int n, sum_blocks, paint_blocks;
+  int cells; /* of all components */
   CfConvolveOp op;
-  const uint16_t *means;
-  Strip strip[max_views];
+  int shift, max;
+  unsigned long long *sums; /* of each cell; all are 0 between frames */
+  uint16_t *means;
+  Strip strip[max_strips];
 };
 
-static_assert (sizeof (SumWork) <= 4096 && sizeof (PaintWork) <= 4096, "the kernels' arguments are too large");
+static_assert (sizeof (Hiding) <= 4096, "the kernels' argument is too large");
 
 /* ---- sums --------------------------------------------------------------- */
 
-/* Returns this lane's share of the sum of bytes beside each other: aligned words, then the up to three bytes before and
- * behind them in each row. */
-__device__ __forceinline__ unsigned
-sum_bytes (const Cells &c, int x0, int n, int y0, int y1, int lane)
+/* Adds a lane's samples of a row to the sums of its columns. Of bytes, sum 2 k has the columns 4 k and 4 k + 2, 2 k + 1
+ * the two behind them, 16 bits each. */
+template<int BYTES> __device__ __forceinline__ void
+add_row (const Hiding &work, uint4 v, unsigned sum[8])
 {
-  const uint8_t *from = c.in + y0 * c.pitch + x0;
-  const int rows = y1 - y0, words = n / 4;
-  unsigned sum = 0;
+  const unsigned word[4] = { v.x, v.y, v.z, v.w };
 
-  if (words > 0) {
-    const int steps = (words * rows - lane + 31) / 32, dy = 32 / words, dk = 32 % words;
-    int y = lane / words, k = lane % words;
-
-#pragma unroll 8
-    for (int i = 0; i < steps; i++) {
-      const uint8_t *row = from + y * c.pitch;
-      const int at = (int) (-(intptr_t) row & 3) + 4 * k;
-      const unsigned word = at + 4 <= n ? *(const unsigned *) (row + at) : 0;
-
-      sum = __dp4a (word, 0x01010101u, sum);
-      k += dk;
-      y += dy;
-      if (k >= words) {
-        k -= words;
-        y++;
-      }
+#pragma unroll
+  for (int k = 0; k < 4; k++)
+    if (BYTES == 1) {
+      sum[2 * k] += word[k] & 0xff00ff;
+      sum[2 * k + 1] += word[k] >> 8 & 0xff00ff;
+    } else {
+      sum[2 * k] += min ((word[k] & 0xffff) >> work.shift, (unsigned) work.max);
+      sum[2 * k + 1] += min (word[k] >> 16 >> work.shift, (unsigned) work.max);
     }
-  }
-  for (int i = lane; i < 8 * rows; i += 32) {
-    const uint8_t *row = from + (i >> 3) * c.pitch;
-    const int head = min ((int) (-(intptr_t) row & 3), n), e = i & 7, tail = head + ((n - head) & ~3) + e - 4;
-
-    if (e < 4 ? e < head : tail < n)
-      sum += row[e < 4 ? e : tail];
-  }
-  return sum;
 }
 
-/* The same for other samples, one by one. */
-template<int BYTES> __device__ __forceinline__ unsigned
-sum_samples (const Cells &c, int x0, int n, int y0, int y1, int lane)
+/* Adds the sum of a window's part of cell (i, j) of the component at `offset` in the pixel group.
+ *
+ * The parts of a cell meet in one atomic addition each of their sum and, in the upper 16 bits, of 1. So what the
+ * addition returns shows a part that it is the last one, and the sum of all: it writes the mean and clears the sum for
+ * the next frame, when no other part touches it any more. So the word is a sum and a gate, but nobody waits at it: a
+ * part may be as late as it likes, it is the last one then. A sum has at most 2^28 samples of 16 bits; a cell has at
+ * most 65 windows beside each other, of 256 parts. */
+template<int BYTES> __device__ __forceinline__ void
+add_to_cell (const Hiding &work, const Strip &s, int offset, int i, int j, unsigned sum)
 {
-  const uint8_t *from = c.in + y0 * c.pitch + (long long) x0 * c.step * BYTES;
-  const int steps = (n * (y1 - y0) - lane + 31) / 32, dy = 32 / n, dx = 32 % n;
-  int y = lane / n, x = lane % n;
-  unsigned sum = 0;
+  const Slot &slot = s.slot[offset];
+  const int x0 = i * slot.width / slot.nx, x1 = (i + 1) * slot.width / slot.nx;
+  const int y0 = j * s.height / s.ny, y1 = (j + 1) * s.height / s.ny;
+  const int from = (slot.step * x0 + offset) * BYTES + s.in_lead;
+  const int to = (slot.step * (x1 - 1) + offset) * BYTES + s.in_lead;
+  const unsigned parts = (unsigned) ((to / window - from / window + 1) * s.sum_parts);
+  const unsigned long long mine = (1ull << 48) + sum;
+  unsigned long long *all = work.sums + slot.first + j * slot.nx + i;
+  unsigned long long total = parts > 1 ? mine + atomicAdd (all, mine) : mine;
 
-#pragma unroll 8
-  for (int i = 0; i < steps; i++) {
-    const uint8_t *at = from + y * c.pitch + x * c.step * BYTES;
+  if (total >> 48 == parts) {
+    const unsigned count = (unsigned) ((x1 - x0) * (y1 - y0));
 
-    sum += BYTES == 1 ? *at : min ((unsigned) *(const uint16_t *) at >> c.shift, (unsigned) c.max);
-    x += dx;
-    y += dy;
-    if (x >= n) {
-      x -= n;
-      y++;
-    }
+    if (parts > 1)
+      *all = 0;
+    total &= (1ull << 48) - 1;
+    /* a quotient below 2^17 is an integer or at least 2^-29 from one, so the double's integer part is exact */
+    work.means[slot.first + j * slot.nx + i] = (uint16_t) ((double) (2 * total + count) / (2.0 * count));
   }
-  return sum;
 }
 
 /* Makes the means of all cells.
  *
- * Map: a warp sums a part of a cell, some of its rows; a block has 8 warps with nothing in common.
+ * Map: a block sums a window; warp w has its rows w, w + 8 ...; a lane adds up its 16 columns. The warps' sums of a
+ * column are added in shared memory, then each warp adds up the columns of some of the window's cells.
  *
- * The parts of a cell meet in one atomic addition each of their sum and, in the upper 16 bits, of 1. So what the
- * addition returns shows a part that it is the last one, and the sum of all: that part's warp writes the mean and
- * clears the sum for the next frame, when no other warp touches it any more. So the word is a sum and a gate, but no
- * warp waits at it: a part may be as late as it likes, it is the last one then. A sum has at most 2^28 samples of
- * 16 bits, and a cell at most 16384 parts. A part's sum fits 32 bits: it has up to 4096 samples, or one row.
+ * Shared memory: `part`, written by each lane for itself, read behind the first barrier; `column`, written by one
+ * thread a column before the second one, read behind it.
  *
- * Bound by the latency of loads, of which each lane has 8 under way. */
-__global__ void __launch_bounds__ (32 * warps)
-sum_kernel (const __grid_constant__ SumWork work)
+ * Bound by the loads, of which a lane has 4 under way, and then by the way of a sum to the L2 cache and back. */
+template<int BYTES> __global__ void __launch_bounds__ (threads)
+sum_kernel (const __grid_constant__ Hiding work)
 {
-  const int lane = (int) threadIdx.x & 31, item = (int) blockIdx.x * warps + ((int) threadIdx.x >> 5);
-  unsigned long long total;
-  unsigned sum;
-  int v = 0;
+  __shared__ uint4 part[warps][64];
+  __shared__ unsigned column[window / BYTES];
+  const int thread = (int) threadIdx.x, warp = thread / 32, lane = thread & 31;
+  unsigned sum[8] = { };
+  int v = 0, turn = warp;
 
-  if (item >= work.items)
-    return;
-  while (v + 1 < work.n && item >= work.cells[v + 1].first_item)
+  while (v + 1 < work.n && (int) blockIdx.x >= work.strip[v + 1].first_sum)
     v++;
-  const Cells &c = work.cells[v];
-  const int cell = (item - c.first_item) / c.parts, part = (item - c.first_item) % c.parts;
-  const int i = cell % c.nx, j = cell / c.nx;
-  const int x0 = i * c.width / c.nx, n = (i + 1) * c.width / c.nx - x0;
-  const int top = j * c.height / c.ny, bottom = (j + 1) * c.height / c.ny;
-  const int y0 = min (top + part * c.rows, bottom), y1 = min (y0 + c.rows, bottom);
+  const Strip &s = work.strip[v];
+  const int block = (int) blockIdx.x - s.first_sum, first_byte = block % s.sum_windows * window - s.in_lead;
+  const int k = block / s.sum_windows % s.sum_parts, j = block / s.sum_windows / s.sum_parts;
+  const int top = j * s.height / s.ny, n = (j + 1) * s.height / s.ny - top;
+  const int y0 = top + k * n / s.sum_parts + warp, y1 = top + (k + 1) * n / s.sum_parts;
+  const int at = first_byte + 16 * lane;
+  const unsigned mask = bytes_within (at, 0, s.row_bytes);
+  const uint8_t *from = s.in + y0 * s.in_pitch + at;
+  const long long next = warps * s.in_pitch;
 
-  if (c.bytes == 2)
-    sum = sum_samples<2> (c, x0, n, y0, y1, lane);
-  else if (c.step == 1)
-    sum = sum_bytes (c, x0, n, y0, y1, lane);
-  else
-    sum = sum_samples<1> (c, x0, n, y0, y1, lane);
+  griddep_wait ();
+  if (s.in_vectors && mask == 0xffff) {
+#pragma unroll 1
+    for (int y = y0; y < y1; y += batch * warps) {
+      uint4 v[batch];
+
 #pragma unroll
-  for (int d = 16; d > 0; d /= 2)
-    sum += __shfl_xor_sync (0xffffffffu, sum, d);
-  if (lane != 0)
-    return;
-  const unsigned long long mine = (1ull << 48) + sum;
-  total = c.parts > 1 ? mine + atomicAdd (&work.sums[c.first + cell], mine) : mine;
-  if ((int) (total >> 48) == c.parts) {
-    const unsigned long long count = (unsigned long long) n * (unsigned long long) (bottom - top);
+      for (int i = 0; i < batch; i++, from += next)
+        v[i] = y + i * warps < y1 ? __ldcg ((const uint4 *) from) : make_uint4 (0, 0, 0, 0);
+#pragma unroll
+      for (int i = 0; i < batch; i++)
+        add_row<BYTES> (work, v[i], sum);
+    }
+  } else if (mask)
+#pragma unroll 1
+    for (int y = y0; y < y1; y += warps, from += next)
+      add_row<BYTES> (work, load_bytes (from, mask, false), sum);
 
-    if (c.parts > 1)
-      work.sums[c.first + cell] = 0;
-    total &= (1ull << 48) - 1;
-    work.means[c.first + cell] = (uint16_t) ((2 * total + count) / (2 * count));
+  part[warp][2 * lane] = make_uint4 (sum[0], sum[1], sum[2], sum[3]);
+  part[warp][2 * lane + 1] = make_uint4 (sum[4], sum[5], sum[6], sum[7]);
+  __syncthreads ();
+  sum[0] = 0;
+#pragma unroll
+  for (int w = 0; w < warps; w++)
+    sum[0] += ((const unsigned *) part[w])[thread];
+  if (BYTES == 1) {
+    const int c = 2 * (thread & ~1) + (thread & 1);
+
+    column[c] = sum[0] & 0xffff;
+    column[c + 2] = sum[0] >> 16;
+  } else
+    column[thread] = sum[0];
+  __syncthreads ();
+  const int first = first_byte / BYTES, last = first + window / BYTES - 1;
+  for (int offset = 0; offset < s.group; offset++) {
+    const Slot &slot = s.slot[offset];
+
+    if (!slot.filtered || offset >= slot.step)
+      continue;
+    const int xa = max ((first - offset + slot.step - 1) / slot.step, 0);
+    const int xb = min ((last - offset) / slot.step, slot.width - 1);
+    const int ia = ((xa + 1) * slot.nx - 1) / slot.width, ib = xa > xb ? ia - 1 : ((xb + 1) * slot.nx - 1) / slot.width;
+
+    for (int i = ia + turn; i <= ib; i += warps) {
+      const int x1 = min (xb + 1, (i + 1) * slot.width / slot.nx);
+      unsigned cell = 0;
+
+      for (int x = max (xa, i * slot.width / slot.nx) + lane; x < x1; x += 32)
+        cell += column[slot.step * x + offset - first];
+#pragma unroll
+      for (int d = 16; d > 0; d /= 2)
+        cell += __shfl_xor_sync (0xffffffffu, cell, d);
+      if (lane == 0)
+        add_to_cell<BYTES> (work, s, offset, i, j, cell);
+    }
+    turn = (turn - (ib - ia + 1)) & (warps - 1);
   }
 }
 
 /* ---- painting ----------------------------------------------------------- */
 
-/* Four samples: bytes of x, or halves of x and y. */
-__device__ __forceinline__ unsigned
-pick (uint2 v, int bytes, int e)
+/* Returns the first of the rows whose cf_convolve_place has cell j. */
+__host__ __device__ __forceinline__ int
+first_row (CfConvolveOp op, int j, int height, int ny)
 {
-  return bytes == 1 ? v.x >> 8 * e & 0xff : (e & 2 ? v.y : v.x) >> 16 * (e & 1) & 0xffff;
-}
-
-__device__ __forceinline__ void
-put (uint2 &v, int bytes, int e, unsigned word)
-{
-  if (bytes == 1)
-    v.x |= word << 8 * e;
-  else if (e & 2)
-    v.y |= word << 16 * (e & 1);
-  else
-    v.x |= word << 16 * (e & 1);
-}
-
-/* Loads the samples k .. k + 3 of a row, those of `mask`; `quads`: all at once. */
-__device__ __forceinline__ uint2
-load_four (const uint8_t *row, int bytes, int k, unsigned mask, bool quads)
-{
-  uint2 v = make_uint2 (0, 0);
-
-  if (quads && mask == 15) {
-    if (bytes == 1)
-      v.x = *(const unsigned *) (row + k);
-    else
-      v = *(const uint2 *) (row + 2 * k);
-    return v;
-  }
-#pragma unroll
-  for (int e = 0; e < 4; e++)
-    if (mask >> e & 1)
-      put (v, bytes, e, bytes == 1 ? row[k + e] : ((const uint16_t *) row)[k + e]);
-  return v;
-}
-
-__device__ __forceinline__ void
-store_four (uint8_t *row, int bytes, int k, unsigned mask, bool quads, uint2 v)
-{
-  if (quads && mask == 15) {
-    if (bytes == 1)
-      *(unsigned *) (row + k) = v.x;
-    else
-      *(uint2 *) (row + 2 * k) = v;
-    return;
-  }
-#pragma unroll
-  for (int e = 0; e < 4; e++)
-    if (mask >> e & 1) {
-      if (bytes == 1)
-        row[k + e] = (uint8_t) pick (v, 1, e);
-      else
-        ((uint16_t *) row)[k + e] = (uint16_t) pick (v, 2, e);
-    }
+  if (j == 0 || j == ny)
+    return j == 0 ? 0 : height;
+  return op == CF_CONVOLVE_PRIVACY ? ((2 * j + 1) * height + ny - 1) / (2 * ny) : j * height / ny;
 }
 
 /* Returns 256 times the mean at `place` (cf_convolve_place) of a row of nx cells. */
@@ -256,90 +222,161 @@ between_cells (const uint16_t *means, int nx, unsigned place)
   return f ? (256 - f) * left + f * means[min (i + 1, nx - 1)] : 256 * left;
 }
 
-/* Writes all samples of a frame.
- *
- * Map: a block paints 128 samples x 64 rows of a plane of a field, a warp 8 of these rows, a lane 4 samples beside each
- * other in each. The samples of a pixel may be of several components; those that are not filtered are loaded from the
- * input, one row ahead. A lane keeps the values of its columns in the rows of cells above and below it, which change
- * seldom.
- *
- * Shared memory: the places of the tile's columns and rows among the cells, each computed by one thread before the only
- * barrier and read after it.
- *
- * Bound by the stores. */
-__global__ void __launch_bounds__ (32 * warps)
-paint_kernel (const __grid_constant__ PaintWork work)
+/* Writes the samples of a row: 16 bytes of words, two of 16 bits each, or four bytes. */
+template<int BYTES> __device__ __forceinline__ uint4
+paint (const Hiding &work, const unsigned *base, const unsigned *slope, unsigned g)
 {
-  __shared__ unsigned column[tile_w], line[tile_h];
-  const int thread = (int) threadIdx.x, block = (int) blockIdx.x;
+  unsigned word[4];
+
+#pragma unroll
+  for (int k = 0; k < 4; k++) {
+    constexpr int n = 4 / BYTES;
+    unsigned e[n];
+
+#pragma unroll
+    for (int i = 0; i < n; i++)
+      e[i] = base[n * k + i] + g * slope[n * k + i];
+    if (BYTES == 1)
+      word[k] = __byte_perm (__byte_perm (e[0], e[1], 0x62), __byte_perm (e[2 % n], e[3 % n], 0x62), 0x5410);
+    else
+      word[k] = __byte_perm (e[0], e[1], 0x7632) << work.shift;
+  }
+  return make_uint4 (word[0], word[1], word[2], word[3]);
+}
+
+/* Returns 16 bytes of a pattern, of those from `phase`, 0 .. 7, on. */
+__device__ __forceinline__ uint4
+from_phase (const unsigned pattern[6], int phase)
+{
+  const unsigned *p = pattern + phase / 4, bits = phase % 4 * 8;
+
+  return make_uint4 (__funnelshift_r (p[0], p[1], bits), __funnelshift_r (p[1], p[2], bits),
+      __funnelshift_r (p[2], p[3], bits), __funnelshift_r (p[3], p[4], bits));
+}
+
+/* Writes a lane's 16 bytes, from byte `at` of a row on, in every eighth of `rows` rows from y0 on: what value (r)
+ * returns for the r-th of the rows, and what is copied, which is loaded a row ahead. */
+template<class VALUE> __device__ __forceinline__ void
+write_rows (const Strip &s, int at, int y0, int rows, int phase, VALUE value)
+{
+  const unsigned mask = bytes_within (at, 0, s.row_bytes) & ~bytes_within (at, s.gap, s.gap + 1);
+  const bool aligned = s.in_vectors && s.in_lead == s.out_lead;
+  const uint4 copied = from_phase (s.copied, phase);
+  const uint8_t *in = s.in + y0 * s.in_pitch + at;
+  uint8_t *out = s.out + y0 * s.out_pitch + at;
+  uint4 ahead = make_uint4 (0, 0, 0, 0);
+
+  if (s.copies && rows > 0)
+    ahead = load_bytes (in, mask, aligned);
+#pragma unroll 1
+  for (int r = 0; r < rows; r += warps, out += warps * s.out_pitch) {
+    const uint4 old = ahead, v = value (r);
+
+    in += warps * s.in_pitch;
+    if (s.copies && r + warps < rows)
+      ahead = load_bytes (in, mask, aligned);
+    store_bytes (out, mask, s.out_vectors, make_uint4 ((v.x & ~copied.x) | (old.x & copied.x),
+        (v.y & ~copied.y) | (old.y & copied.y), (v.z & ~copied.z) | (old.z & copied.z),
+        (v.w & ~copied.w) | (old.w & copied.w)));
+  }
+}
+
+/* Returns the strip that a block paints, and in *block its number there. */
+__device__ __forceinline__ const Strip &
+painted_strip (const Hiding &work, int *block)
+{
   int v = 0;
 
-  while (v + 1 < work.n && block >= work.strip[v + 1].first_block)
+  while (v + 1 < work.n && (int) blockIdx.x >= work.strip[v + 1].first_paint)
     v++;
-  const Strip &s = work.strip[v];
-  const int x0 = (block - s.first_block) % s.blocks_x * tile_w, top = (block - s.first_block) / s.blocks_x * tile_h;
-  const int k = x0 + 4 * (thread & 31), first_row = thread / 32 * warp_rows, bytes = s.bytes;
-  const int rows = min (warp_rows, s.height - top - first_row);
+  *block = (int) blockIdx.x - work.strip[v].first_paint;
+  return work.strip[v];
+}
 
-  if (thread < tile_w) {
-    const Slot &slot = s.slot[(x0 + thread) % s.group];
-    const int x = (x0 + thread) / slot.step;
+/* Returns which byte of a pixel group is `at` of a row, which may be before the row. */
+__device__ __forceinline__ int
+phase_of (const Strip &s, int bytes, int at)
+{
+  return (at + 48) % (s.group * bytes); /* 48: a multiple of all sizes of a group */
+}
 
-    column[thread] = x < slot.width ? cf_convolve_place (work.op, x, slot.width, slot.nx) : 0;
-  } else if (thread < tile_w + tile_h && top + thread - tile_w < s.height)
-    line[thread - tile_w] = cf_convolve_place (work.op, top + thread - tile_w, s.height, s.ny);
+/* Fills a frame. Map: as paint_kernel's. No shared memory. Bound by the stores. */
+template<int BYTES> __global__ void __launch_bounds__ (threads)
+fill_kernel (const __grid_constant__ Hiding work)
+{
+  int block;
+  const Strip &s = painted_strip (work, &block);
+  const int warp = (int) threadIdx.x / 32, at = block % s.paint_windows * window - s.out_lead + 16 * (threadIdx.x & 31);
+  const int part = block / s.paint_windows, y0 = part * s.height / s.paint_parts;
+  const int rows = (part + 1) * s.height / s.paint_parts - y0, phase = phase_of (s, BYTES, at);
+  const uint4 color = from_phase (s.color, phase);
+
+  griddep_wait ();
+  write_rows (s, at, y0 + warp, rows - warp, phase, [=] (int) { return color; });
+}
+
+/* Writes all samples of a frame.
+ *
+ * Map: a block paints a window; warp w has its rows w, w + 8 ... All of them lie between the same two rows of cells (a
+ * mosaic: in one), so a lane keeps what its samples are in the upper one, and by how much they differ in the lower one.
+ *
+ * Shared memory: 256 times the means at the window's columns in both rows, and the places of the rows, each written by
+ * one thread before the only barrier and read behind it. A window's samples before and behind the row are not written,
+ * and what is read there is not stored.
+ *
+ * Bound by the stores. */
+template<int BYTES> __global__ void __launch_bounds__ (threads)
+paint_kernel (const __grid_constant__ Hiding work)
+{
+  constexpr int n_samples = 16 / BYTES;
+  __shared__ __align__ (16) unsigned above[window / BYTES], below[window / BYTES];
+  __shared__ uint8_t line[most_rows];
+  const int thread = (int) threadIdx.x, warp = thread / 32, lane = thread & 31;
+  int block;
+  const Strip &s = painted_strip (work, &block);
+  const int first_byte = block % s.paint_windows * window - s.out_lead, first = first_byte / BYTES;
+  const int part = block / s.paint_windows % s.paint_parts, j = block / s.paint_windows / s.paint_parts;
+  const int top = first_row (work.op, j, s.height, s.ny), n = first_row (work.op, j + 1, s.height, s.ny) - top;
+  const int y0 = top + part * n / s.paint_parts, rows = top + (part + 1) * n / s.paint_parts - y0;
+  const bool between = work.op == CF_CONVOLVE_PRIVACY && j + 1 < s.ny;
+
+  if (thread < rows)
+    line[thread] = (uint8_t) cf_convolve_place (work.op, y0 + thread, s.height, s.ny);
+  griddep_wait ();
+#pragma unroll 1
+  for (int offset = 0; offset < s.group; offset++) {
+    const Slot &slot = s.slot[offset];
+    const uint16_t *means = work.means + slot.first + j * slot.nx;
+    const int last = min ((first + window / BYTES - 1 - offset) / slot.step, slot.width - 1);
+
+    if (slot.filtered && offset < slot.step)
+      for (int x = max ((first - offset + slot.step - 1) / slot.step, 0) + thread; x <= last; x += threads) {
+        const unsigned place = cf_convolve_place (work.op, x, slot.width, slot.nx);
+        const int c = slot.step * x + offset - first;
+
+        above[c] = between_cells (means, slot.nx, place);
+        below[c] = between ? between_cells (means + slot.nx, slot.nx, place) : 0;
+      }
+  }
   __syncthreads ();
 
-  const uint8_t *in = s.in + (top + first_row) * s.in_pitch;
-  uint8_t *out = s.out + (top + first_row) * s.out_pitch;
-  unsigned inside = 0, filtered = 0, above[4] = { }, below[4] = { };
-  uint2 ahead = make_uint2 (0, 0);
-  int at = -1;
+  unsigned base[n_samples], slope[n_samples], g = ~0u;
+  uint4 now;
 
 #pragma unroll
-  for (int e = 0; e < 4; e++) {
-    const Slot &slot = s.slot[(k + e) % s.group];
-
-    inside |= (k + e < s.samples && (k + e) / slot.step < slot.width ? 1u : 0u) << e;
-    filtered |= (slot.filtered ? 1u : 0u) << e;
+  for (int e = 0; e < n_samples; e++) {
+    base[e] = above[n_samples * lane + e];
+    slope[e] = between ? below[n_samples * lane + e] - base[e] : 0;
+    base[e] = 256 * base[e] + 32768;
   }
-  filtered &= inside;
-  if (s.copies && rows > 0)
-    ahead = load_four (in, bytes, k, inside, s.in_quads);
-#pragma unroll 1
-  for (int r = 0; r < rows; r++) {
-    const unsigned place = line[first_row + r], g = place & 255;
-    const int j = (int) (place >> 8);
-    const uint2 old = ahead;
-    uint2 now = make_uint2 (0, 0);
-
-    in += s.in_pitch;
-    if (s.copies && r + 1 < rows)
-      ahead = load_four (in, bytes, k, inside, s.in_quads);
-    if (j != at) {
-#pragma unroll
-      for (int e = 0; e < 4; e++)
-        if (filtered >> e & 1) {
-          const Slot &slot = s.slot[(k + e) % s.group];
-          const uint16_t *means = work.means + slot.first;
-          const unsigned x = column[4 * (thread & 31) + e];
-
-          if (work.op == CF_CONVOLVE_FILL)
-            above[e] = 256 * slot.fill;
-          else
-            above[e] = between_cells (means + j * slot.nx, slot.nx, x);
-          if (work.op == CF_CONVOLVE_PRIVACY)
-            below[e] = between_cells (means + min (j + 1, s.ny - 1) * slot.nx, slot.nx, x);
+  write_rows (s, first_byte + 16 * lane, y0 + warp, rows - warp, phase_of (s, BYTES, first_byte + 16 * lane),
+      [&] (int r) {
+        if (line[warp + r] != g) {
+          g = line[warp + r];
+          now = paint<BYTES> (work, base, slope, g);
         }
-      at = j;
-    }
-#pragma unroll
-    for (int e = 0; e < 4; e++)
-      put (now, bytes, e, filtered >> e & 1 ? ((256 - g) * above[e] + g * below[e] + 32768) >> 16 << s.shift
-                                            : pick (old, bytes, e));
-    store_four (out, bytes, k, inside, s.out_quads, now);
-    out += s.out_pitch;
-  }
+        return now;
+      });
 }
 
 /* ---- the launch --------------------------------------------------------- */
@@ -350,51 +387,34 @@ ceil_div (int whole, int part)
   return (whole + part - 1) / part;
 }
 
-/* Describes the cells of a component, and deals its parts to warps. */
-void
-make_cells (const CfVideo &video, const CfConvolution &c, const CfView &view, Cells *cells)
+/* Returns whether rows lie alike from one to the next, and the bytes to their first sample from a multiple of 16. */
+bool
+rows_alike (const void *data, size_t pitch, uint8_t *lead)
 {
-  int width, height;
-
-  *cells = Cells ();
-  cells->in = view.data;
-  cells->pitch = (long long) view.pitch;
-  cells->width = view.width;
-  cells->height = view.height;
-  cells->step = view.step;
-  cells->bytes = view.bytes;
-  cells->shift = view.shift;
-  cells->max = c.max;
-  cf_convolve_cells (&c, &video, view.width, view.height, &cells->nx, &cells->ny);
-  width = ceil_div (view.width, cells->nx);
-  height = ceil_div (view.height, cells->ny);
-  cells->rows = (view.bytes == 1 && view.step == 1 ? part_words : part_samples) / width;
-  cells->rows = cells->rows > 0 ? cells->rows : 1;
-  cells->parts = ceil_div (height, cells->rows);
+  *lead = pitch % 16 == 0 ? (uint8_t) ((uintptr_t) data % 16) : 0;
+  return pitch % 16 == 0;
 }
 
-/* Describes the plane and field of view `first`, of n; `cells` are those of all views. */
+/* Describes the plane and field of view `first`, of n; `cells` are the first cells of all views. */
 void
 make_strip (const CfVideo &video, const CfConvolution &c, const CfView *in, const CfView *out, int n, int first,
-    const Cells *cells, Strip *s)
+    const int *cells, Strip *s)
 {
   const CfFormatInfo *info = cf_format_info (video.format);
   const CfView &lead = in[first];
-  uintptr_t quad = 4u * lead.bytes - 1;
 
   *s = Strip ();
-  s->samples = (int) (cf_plane_row_bytes (video.format, video.width, lead.plane) / lead.bytes);
+  s->gap = -1;
+  s->row_bytes = (int) cf_plane_row_bytes (video.format, video.width, lead.plane);
   s->height = lead.height;
-  s->ny = cells[first].ny;
   s->in_pitch = (long long) lead.pitch;
   s->out_pitch = (long long) out[first].pitch;
-  s->bytes = lead.bytes;
-  s->shift = lead.shift;
   for (int i = first; i < n; i++)
     if (in[i].plane == lead.plane && in[i].field == lead.field && in[i].step > s->group)
       s->group = in[i].step;
   for (int i = first; i < n; i++) {
     const int offset = info->comp[in[i].component].offset;
+    int nx;
 
     if (in[i].plane != lead.plane || in[i].field != lead.field)
       continue;
@@ -403,76 +423,100 @@ make_strip (const CfVideo &video, const CfConvolution &c, const CfView *in, cons
       s->out = out[i].data;
     }
     s->copies = s->copies || !in[i].filtered;
-    for (int at = offset; at < s->group; at += in[i].step)
-      s->slot[at] = Slot { in[i].width, cells[i].nx, cells[i].first, c.fill[in[i].component], in[i].step,
-        in[i].filtered };
+    cf_convolve_cells (&c, &video, in[i].width, in[i].height, &nx, &s->ny);
+    for (int at = offset; at < s->group; at += in[i].step) {
+      const unsigned color = in[i].filtered ? (unsigned) c.fill[in[i].component] << lead.shift : 0;
+
+      s->slot[at] = Slot { in[i].width, nx, cells[i], in[i].step, in[i].filtered };
+      for (int b = at * lead.bytes; b < 24; b += s->group * lead.bytes)
+        for (int k = 0; k < lead.bytes; k++) {
+          s->color[(b + k) / 4] |= (color >> 8 * k & 255) << (b + k) % 4 * 8;
+          s->copied[(b + k) / 4] |= (in[i].filtered ? 0u : 255u) << (b + k) % 4 * 8;
+        }
+    }
+    if (in[i].step < s->group && in[i].width % 2) /* luma beside chroma: the last pixel's pair has one */
+      s->gap = ((in[i].width * in[i].step) + offset) * lead.bytes;
   }
-  s->in_quads = (((uintptr_t) s->in | (uintptr_t) s->in_pitch) & quad) == 0;
-  s->out_quads = (((uintptr_t) s->out | (uintptr_t) s->out_pitch) & quad) == 0;
+  s->in_vectors = rows_alike (s->in, lead.pitch, &s->in_lead);
+  s->out_vectors = rows_alike (s->out, out[first].pitch, &s->out_lead);
+  s->sum_windows = ceil_div (s->in_lead + s->row_bytes, window);
+  s->paint_windows = ceil_div (s->out_lead + s->row_bytes, window);
 }
 
-/* What one launch of each kernel takes. */
-struct Batch {
-  SumWork sums;
-  PaintWork paint;
-  int cells; /* of all components */
-};
+/* Gives a strip its blocks. `rows`: of a block, about. */
+void
+deal_strip (Hiding *w, Strip *s, int rows)
+{
+  const int cell_rows = ceil_div (s->height, s->ny);
+  /* the first row of cells has those above its middle as well */
+  const int most = w->op == CF_CONVOLVE_PRIVACY && s->ny > 1 ? 3 * cell_rows / 2 + 1 : cell_rows;
+  bool sums = false;
 
-/* Adds a frame. Returns false, and adds nothing, where the batch has no room for it. */
+  for (int i = 0; w->op != CF_CONVOLVE_FILL && i < s->group; i++)
+    sums = sums || s->slot[i].filtered;
+  s->sum_parts = ceil_div (cell_rows, rows);
+  s->paint_parts = ceil_div (most, rows);
+  s->first_sum = w->sum_blocks;
+  s->first_paint = w->paint_blocks;
+  w->sum_blocks += sums ? s->sum_windows * s->sum_parts * s->ny : 0;
+  w->paint_blocks += s->paint_windows * s->paint_parts * s->ny;
+}
+
+/* Adds a frame. Returns false, and adds nothing, where the launch has no room for it. */
 bool
-add_frame (Batch *b, const CfVideo &video, const CfCommon &common, const CfConvolution &c, size_t capacity,
+add_frame (Hiding *w, const CfVideo &video, const CfCommon &common, const CfConvolution &c, size_t capacity,
     const CfImage *in, const CfImage *out)
 {
   CfView from[CF_MAX_VIEWS], to[CF_MAX_VIEWS];
-  Cells cells[CF_MAX_VIEWS];
+  int cells[CF_MAX_VIEWS], first = w->cells, rows = fewest_rows, strips = w->n;
+  long long all_rows = 0; /* of all windows */
   bool done[CF_MAX_VIEWS] = { };
   const int n = cf_image_views (&video, &common, in, from);
-  int first = b->cells;
 
   cf_image_views (&video, &common, out, to);
   for (int i = 0; i < n; i++) {
-    make_cells (video, c, from[i], &cells[i]);
-    cells[i].first = first;
-    first += cells[i].nx * cells[i].ny;
-  }
-  if (b->sums.n + n > max_views || b->paint.n + n > max_views || (size_t) first > capacity)
-    return false;
-  b->cells = first;
-  for (int i = 0; i < n; i++) {
-    Strip &s = b->paint.strip[b->paint.n];
+    int nx, ny;
 
-    if (from[i].filtered && c.op != CF_CONVOLVE_FILL) {
-      b->sums.cells[b->sums.n] = cells[i];
-      b->sums.cells[b->sums.n++].first_item = b->sums.items;
-      b->sums.items += cells[i].nx * cells[i].ny * cells[i].parts;
-    }
+    cf_convolve_cells (&c, &video, from[i].width, from[i].height, &nx, &ny);
+    cells[i] = first;
+    first += nx * ny;
+  }
+  if (w->n + n > max_strips || (size_t) first > capacity)
+    return false;
+  w->cells = first;
+  w->shift = from[0].shift;
+  for (int i = 0; i < n; i++) {
     if (done[i])
       continue;
-    make_strip (video, c, from, to, n, i, cells, &s);
-    s.first_block = b->paint.blocks;
-    s.blocks_x = ceil_div (s.samples, tile_w);
-    b->paint.blocks += s.blocks_x * ceil_div (s.height, tile_h);
-    b->paint.n++;
+    make_strip (video, c, from, to, n, i, cells, &w->strip[strips]);
+    all_rows += (long long) w->strip[strips].paint_windows * w->strip[strips].height;
+    strips++;
     for (int k = i; k < n; k++)
       done[k] = done[k] || (from[k].plane == from[i].plane && from[k].field == from[i].field);
   }
+  while (rows < most_rows && all_rows > (long long) enough_blocks * rows)
+    rows *= 2;
+  for (; w->n < strips; w->n++)
+    deal_strip (w, &w->strip[w->n], rows);
   return true;
 }
 
-/* Launches a batch, and empties it. */
+/* Launches what was added, and leaves nothing. */
 CfCode
-launch_batch (Batch *b, cudaStream_t stream, CfStatus *status)
+launch (Hiding *w, bool bytes, bool pdl, cudaStream_t stream, CfStatus *status)
 {
-  void *sums[] = { &b->sums }, *paint[] = { &b->paint };
+  void *arguments[] = { w };
   CfCode code = CF_OK;
 
-  if (b->sums.items > 0)
-    code = launch_kernel ("the sums of cells", (const void *) sum_kernel, ceil_div (b->sums.items, warps),
-        dim3 (32 * warps), sums, 0, false, stream, status);
-  if (code == CF_OK && b->paint.n > 0)
-    code = launch_kernel ("hide", (const void *) paint_kernel, b->paint.blocks, dim3 (32 * warps), paint, 0, false,
-        stream, status);
-  b->sums.n = b->sums.items = b->paint.n = b->paint.blocks = b->cells = 0;
+  if (w->sum_blocks > 0)
+    code = launch_kernel ("the sums of cells", bytes ? (const void *) sum_kernel<1> : (const void *) sum_kernel<2>,
+        w->sum_blocks, dim3 (threads), arguments, 0, pdl, stream, status);
+  if (code == CF_OK && w->paint_blocks > 0)
+    code = launch_kernel ("hide", w->op == CF_CONVOLVE_FILL
+            ? bytes ? (const void *) fill_kernel<1> : (const void *) fill_kernel<2>
+            : bytes ? (const void *) paint_kernel<1> : (const void *) paint_kernel<2>,
+        w->paint_blocks, dim3 (threads), arguments, 0, pdl, stream, status);
+  w->n = w->sum_blocks = w->paint_blocks = w->cells = 0;
   return code;
 }
 
@@ -493,19 +537,20 @@ convolve_hide_bytes (const CfVideo *largest)
 }
 
 CfCode
-convolve_hide_launch (const CfPlan *plan, const CfConvolution &c, const CfVideo *largest, void *memory,
+convolve_hide_launch (const CfPlan *plan, const CfConvolution &c, const CfVideo *largest, void *memory, bool pdl,
     const CfArea *area, const CfImage *in, const CfImage *out, cudaStream_t stream, CfStatus *status)
 {
   const size_t capacity = all_cells (largest);
   const CfRect frame = { 0, 0, plan->video.width, plan->video.height };
+  const bool bytes = cf_format_info (plan->video.format)->bytes == 1;
   CfVideo video = plan->video;
-  Batch batch = { };
+  Hiding work = { };
   CfCode code = CF_OK;
 
-  batch.sums.sums = static_cast<unsigned long long *> (memory);
-  batch.sums.means = reinterpret_cast<uint16_t *> (batch.sums.sums + capacity);
-  batch.paint.means = batch.sums.means;
-  batch.paint.op = c.op;
+  work.op = c.op;
+  work.max = c.max;
+  work.sums = static_cast<unsigned long long *> (memory);
+  work.means = reinterpret_cast<uint16_t *> (work.sums + capacity);
   for (unsigned i = 0; code == CF_OK && i < (area ? area->n_boxes : 1); i++) {
     const CfRect &rect = area ? area->box[i].read : frame;
     CfImage from, to;
@@ -514,20 +559,21 @@ convolve_hide_launch (const CfPlan *plan, const CfConvolution &c, const CfVideo 
     cf_image_part (&to, out, &rect);
     video.width = rect.width;
     video.height = rect.height;
-    if (add_frame (&batch, video, plan->common, c, capacity, &from, &to))
+    if (add_frame (&work, video, plan->common, c, capacity, &from, &to))
       continue;
-    code = launch_batch (&batch, stream, status); /* an empty batch has room for any frame */
-    add_frame (&batch, video, plan->common, c, capacity, &from, &to);
+    code = launch (&work, bytes, pdl, stream, status); /* an empty launch has room for any frame */
+    add_frame (&work, video, plan->common, c, capacity, &from, &to);
   }
-  return code == CF_OK ? launch_batch (&batch, stream, status) : code;
+  return code == CF_OK ? launch (&work, bytes, pdl, stream, status) : code;
 }
 
 CfCode
 convolve_hide_init (int max_shared, CfStatus *status)
 {
   (void) max_shared;
-  return load_kernels ({ (const void *) sum_kernel, (const void *) paint_kernel }, "loading the convolution's kernels",
-      status);
+  return load_kernels ({ (const void *) sum_kernel<1>, (const void *) sum_kernel<2>, (const void *) paint_kernel<1>,
+      (const void *) paint_kernel<2>, (const void *) fill_kernel<1>, (const void *) fill_kernel<2> },
+      "loading the convolution's kernels", status);
 }
 
 } // namespace cf

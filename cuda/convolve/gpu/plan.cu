@@ -527,7 +527,7 @@ convolve_enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfIma
   CfCode code;
 
   if (s->kind == HIDE)
-    return convolve_hide_launch (plan, s->c, &s->largest, s->cells, NULL, in, out, handle, status);
+    return convolve_hide_launch (plan, s->c, &s->largest, s->cells, s->pdl, NULL, in, out, handle, status);
   make_work (plan, in, out, &work);
   if (s->kind == PASSES) {
     work.rounding = s->passes;
@@ -564,7 +564,7 @@ convolve_enqueue_boxes (CfPlan *plan, CfStream *stream, const CfArea *area, cons
 {
   State *s = state_of (plan);
 
-  return convolve_hide_launch (plan, s->c, &s->largest, s->cells, area, in, out,
+  return convolve_hide_launch (plan, s->c, &s->largest, s->cells, s->pdl, area, in, out,
       static_cast<cudaStream_t> (cf_stream_handle (stream)), status);
 }
 

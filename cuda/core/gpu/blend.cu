@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * core/gpu/blend.cu: the blend of core/area.c on the GPU: one launch for all boxes and planes of a frame. A thread has
- * one column of a plane and its components there; strengths come from the shapes, which are an argument of the kernel,
- * and from the map. */
+ * core/gpu/blend.cu: the blend of core/area.c on the GPU, and the copy of the rest of the frame: one launch for all
+ * boxes and planes of a frame. */
 #include "core/area.h"
 #include "core/gpu/launch.cuh"
 
@@ -12,17 +11,24 @@ namespace {
 using namespace cf;
 
 constexpr int block_w = 32, block_h = 8;
+/* Bytes of a row, and rows, that a block copies: a warp 4 rows. */
+constexpr int window = 512, batch = 4, window_h = batch * block_h;
 
 struct Box {
   int16_t x, y, width, height; /* in pixels */
   uint16_t shape, n;
+  int16_t across; /* blocks side by side in a plane */
   bool solid;
+  int first_block;
 };
 
 struct Image {
   const uint8_t *in, *filtered;
   uint8_t *out;
   long long in_pitch, filtered_pitch, out_pitch;
+  int row_bytes, rows;
+  int group, w_sub, h_sub;  /* `group` bytes have 1 << w_sub pixels */
+  int first_block, windows; /* of the copy of the rest, side by side */
 };
 
 struct Component {
@@ -31,7 +37,9 @@ struct Component {
 
 struct Work {
   int width, height; /* of the frame */
-  int columns, rows; /* blocks of the largest box */
+  int copies; /* the first blocks copy the rest of the frame */
+  int blocks; /* all */
+  int n_boxes;
   uint8_t n_planes, n_components, bytes, bits, shift;
   bool ellipses, invert, interlaced;
   const uint8_t *map;
@@ -119,33 +127,120 @@ blend_word (const Work &work, const uint8_t *in, const uint8_t *filtered, uint8_
   *reinterpret_cast<unsigned *> (out) = word;
 }
 
+/* The bytes of a plane that are in a box. */
+struct Part {
+  int left, right, top, below;
+};
+
+__device__ __forceinline__ Part
+part_of (const Image &plane, const Box &box)
+{
+  const int left = (box.x >> plane.w_sub) * plane.group, top = box.y >> plane.h_sub;
+
+  return Part { left, left + ((box.width + (1 << plane.w_sub) - 1) >> plane.w_sub) * plane.group, top,
+    top + ((box.height + (1 << plane.h_sub) - 1) >> plane.h_sub) };
+}
+
+/* Copies the x-th window of the y-th 32 rows of a part of a plane, but not what lies in the boxes of `but`, a bit each.
+ * Windows begin where the address of the output is a multiple of 16, up to 15 bytes before the part. A lane has 16
+ * bytes of each row of its warp, and loads all of them before it stores the first. */
+__device__ __forceinline__ void
+copy_window (const Work &work, const Image &plane, const uint8_t *from, long long from_pitch, const Part &part, int x,
+    int y, unsigned long long but)
+{
+  const int first = part.top + y * window_h + (int) threadIdx.y;
+  unsigned mask[batch];
+  uint8_t *to[batch];
+  uint4 v[batch];
+
+#pragma unroll
+  for (int i = 0; i < batch; i++) {
+    const int row = first + i * block_h;
+    const long long lead = (uintptr_t) (plane.out + row * plane.out_pitch + part.left) & 15;
+    const int at = part.left - (int) lead + x * window + 16 * (int) threadIdx.x;
+    const uint8_t *source = from + row * from_pitch + at;
+
+    to[i] = plane.out + row * plane.out_pitch + at;
+    mask[i] = row < part.below ? bytes_within (at, part.left, part.right) : 0;
+    for (unsigned long long rest = but; rest; rest &= rest - 1) {
+      const Part hole = part_of (plane, work.box[__ffsll ((long long) rest) - 1]);
+
+      if (row >= hole.top && row < hole.below)
+        mask[i] &= ~bytes_within (at, hole.left, hole.right);
+    }
+    v[i] = load_bytes (source, mask[i], ((uintptr_t) source & 15) == 0);
+  }
+#pragma unroll
+  for (int i = 0; i < batch; i++)
+    store_bytes (to[i], mask[i], true, v[i]);
+}
+
+/* Copies a block's part of what no box has. It reads what was complete before the filter's kernels began, and writes
+ * what they do not touch: it does not wait for them. */
+__device__ __forceinline__ void
+copy_rest (const Work &work, int block)
+{
+  unsigned long long meets = 0;
+  int p = 0;
+
+  while (p + 1 < work.n_planes && block >= work.plane[p + 1].first_block)
+    p++;
+  const Image &plane = work.plane[p];
+  const int x = (block - plane.first_block) % plane.windows, y = (block - plane.first_block) / plane.windows;
+
+  for (int i = 0; i < work.n_boxes; i++) {
+    const Part part = part_of (plane, work.box[i]);
+
+    if (part.left < (x + 1) * window && part.right > x * window - 16 && part.top < (y + 1) * window_h
+        && part.below > y * window_h)
+      meets |= 1ull << i;
+  }
+  copy_window (work, plane, plane.in, plane.in_pitch, Part { 0, plane.row_bytes, 0, plane.rows }, x, y, meets);
+}
+
+/* Map: the first blocks copy the rest of the frame, as copy_rest () says, so while the filter's kernels still run. The
+ * others wait for these. They have a part of a box in a plane: where its strength is 255 everywhere, a window; else 32
+ * columns of 8 rows, of which a thread has one column and its components there. Strengths come from the shapes,
+ * which are an argument of the kernel, and from the map. No byte is read behind its own store, and none is stored
+ * twice: what lies in a box is never that of the input alone, not even meanwhile. */
 __global__ void __launch_bounds__ (block_w *block_h)
 blend (const __grid_constant__ Work work)
 {
-  const int blocks = work.columns * work.rows, z = blockIdx.x / blocks, block = blockIdx.x % blocks;
-  const int p = z % work.n_planes;
-  const Box &box = work.box[z / work.n_planes];
+  int b = 0;
+
+  if ((int) blockIdx.x < work.copies) {
+    copy_rest (work, (int) blockIdx.x);
+    return;
+  }
+  while (b + 1 < work.n_boxes && (int) blockIdx.x >= work.box[b + 1].first_block)
+    b++;
+  const Box &box = work.box[b];
+  const int p = ((int) blockIdx.x - box.first_block) % work.n_planes;
+  const int block = ((int) blockIdx.x - box.first_block) / work.n_planes;
+  const int x = block % box.across, y = block / box.across;
   const Image &plane = work.plane[p];
-  const int column = block % work.columns * block_w + (int) threadIdx.x;
-  const int row = block / work.columns * block_h + (int) threadIdx.y;
   int strength = 0, w_sub = -1;
 
+  griddep_wait ();
+  if (box.solid) {
+    copy_window (work, plane, plane.filtered, plane.filtered_pitch, part_of (plane, box), x, y, 0);
+    return;
+  }
   for (int i = 0; i < work.n_components; i++) {
     const Component &c = work.comp[i];
+    const int column = x * block_w + (int) threadIdx.x, row = y * block_h + (int) threadIdx.y;
 
     if (c.plane != p || column >= (box.width + (1 << c.w_sub) - 1) >> c.w_sub
         || row >= (box.height + (1 << c.h_sub) - 1) >> c.h_sub)
       continue;
-    const int x = (box.x >> c.w_sub) + column, y = (box.y >> c.h_sub) + row;
-    const long long at = ((long long) x * c.step + c.offset) * work.bytes;
-    const uint8_t *in = plane.in + y * plane.in_pitch + at;
-    const uint8_t *filtered = plane.filtered + y * plane.filtered_pitch + at;
-    uint8_t *out = plane.out + y * plane.out_pitch + at;
+    const int at_x = (box.x >> c.w_sub) + column, at_y = (box.y >> c.h_sub) + row;
+    const long long at = ((long long) at_x * c.step + c.offset) * work.bytes;
+    const uint8_t *in = plane.in + at_y * plane.in_pitch + at;
+    const uint8_t *filtered = plane.filtered + at_y * plane.filtered_pitch + at;
+    uint8_t *out = plane.out + at_y * plane.out_pitch + at;
 
-    if (box.solid)
-      strength = 255;
-    else if (w_sub != c.w_sub)
-      strength = strength_of_sample (work, box, c, x, y);
+    if (w_sub != c.w_sub)
+      strength = strength_of_sample (work, box, c, at_x, at_y);
     w_sub = c.w_sub;
     if (work.bytes == 4) { /* all components at once */
       blend_word (work, in, filtered, out, (unsigned) strength);
@@ -159,11 +254,12 @@ blend (const __grid_constant__ Work work)
 }
 
 void
-fill_work (Work *work, const CfArea *area, const void *map, const CfImage *in, const CfImage *filtered,
-    const CfImage *out)
+fill_work (Work *work, const CfFrame *frame, const void *map)
 {
+  const CfArea *area = frame->area;
+  const CfImage *in = frame->in, *filtered = frame->scratch, *out = frame->out;
   const CfFormatInfo *info = cf_format_info (area->format);
-  int width = 1, height = 1;
+  int bytes = 0; /* of a pixel in a plane, at most */
 
   *work = Work ();
   work->width = area->width;
@@ -177,38 +273,59 @@ fill_work (Work *work, const CfArea *area, const void *map, const CfImage *in, c
   work->invert = area->invert;
   work->interlaced = area->interlaced;
   work->map = static_cast<const uint8_t *> (map);
-  for (int p = 0; p < info->n_planes; p++)
-    work->plane[p] = { static_cast<const uint8_t *> (in->plane[p].data),
-      static_cast<const uint8_t *> (filtered->plane[p].data), static_cast<uint8_t *> (out->plane[p].data),
-      (long long) in->plane[p].pitch, (long long) filtered->plane[p].pitch, (long long) out->plane[p].pitch };
   for (int i = 0; i < info->n_components; i++) {
     const CfComponent &c = info->comp[i];
+    Image &plane = work->plane[c.plane];
 
     work->comp[i] = { c.plane, c.offset, c.step, c.w_sub, c.h_sub, c.bit, c.bits };
+    plane.w_sub = c.w_sub > plane.w_sub ? c.w_sub : plane.w_sub;
+    plane.h_sub = c.h_sub;
   }
+  for (int p = 0; p < info->n_planes; p++) {
+    Image &plane = work->plane[p];
+
+    plane.in = static_cast<const uint8_t *> (in->plane[p].data);
+    plane.filtered = static_cast<const uint8_t *> (filtered->plane[p].data);
+    plane.out = static_cast<uint8_t *> (out->plane[p].data);
+    plane.in_pitch = (long long) in->plane[p].pitch;
+    plane.filtered_pitch = (long long) filtered->plane[p].pitch;
+    plane.out_pitch = (long long) out->plane[p].pitch;
+    plane.group = (int) cf_plane_row_bytes (info->format, 1 << plane.w_sub, p);
+    bytes = plane.group >> plane.w_sub > bytes ? plane.group >> plane.w_sub : bytes;
+    plane.row_bytes = (int) cf_plane_row_bytes (info->format, area->width, p);
+    plane.rows = cf_plane_rows (info->format, area->height, p);
+    plane.windows = (plane.row_bytes + (plane.out_pitch % 16 ? 15 : (int) ((uintptr_t) plane.out % 16)) + window - 1)
+        / window;
+    plane.first_block = work->copies;
+    if (frame->copies)
+      work->copies += plane.windows * ((plane.rows + window_h - 1) / window_h);
+  }
+  work->blocks = work->copies;
   for (unsigned i = 0; i < area->n_boxes; i++) {
     const CfBox &b = area->box[i];
+    const int across = b.solid ? (bytes * (b.write.width + 1) + 15 + window - 1) / window
+                               : (b.write.width + block_w - 1) / block_w;
+    const int down = (b.write.height + (b.solid ? window_h : block_h) - 1) / (b.solid ? window_h : block_h);
 
     work->box[i] = { (int16_t) b.write.x, (int16_t) b.write.y, (int16_t) b.write.width, (int16_t) b.write.height,
-      (uint16_t) b.shape, (uint16_t) b.n, b.solid };
-    width = b.write.width > width ? b.write.width : width;
-    height = b.write.height > height ? b.write.height : height;
+      (uint16_t) b.shape, (uint16_t) b.n, (int16_t) across, b.solid, work->blocks };
+    work->blocks += across * down * work->n_planes;
   }
+  work->n_boxes = (int) area->n_boxes;
   memcpy (work->shape, area->shape, area->n_shapes * sizeof *area->shape);
-  work->columns = (width + block_w - 1) / block_w;
-  work->rows = (height + block_h - 1) / block_h;
 }
 
 } // namespace
 
 CfCode
-cf_cuda_blend (CfStream *stream, const CfArea *area, const void *map, const CfImage *in, const CfImage *filtered,
-    const CfImage *out, CfStatus *status)
+cf_cuda_blend (CfStream *stream, const CfFrame *frame, const void *map, bool dependent, CfStatus *status)
 {
   Work work;
   void *arguments[] = { &work };
 
-  fill_work (&work, area, map, in, filtered, out);
-  return launch_kernel ("blend", (const void *) blend, work.columns * work.rows * (int) area->n_boxes * work.n_planes,
-      dim3 (block_w, block_h), arguments, 0, false, static_cast<cudaStream_t> (cf_stream_handle (stream)), status);
+  fill_work (&work, frame, map);
+  /* without a box no block would wait */
+  return launch_kernel ("blend", (const void *) blend,
+      work.blocks, dim3 (block_w, block_h), arguments, 0, dependent && work.n_boxes > 0,
+      static_cast<cudaStream_t> (cf_stream_handle (stream)), status);
 }

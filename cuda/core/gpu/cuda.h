@@ -50,14 +50,14 @@ CfCode cf_cuda_clear (void *memory, size_t size, CfStatus *status);
 void *cf_stream_handle (const CfStream *stream);
 
 /* Loads the kernel of cf_stream_copy_pieces, as a trial: CF_NO_GPU where the current context's GPU, or its driver,
- * cannot run kernels of this build. */
-CfCode cf_cuda_load_pieces (CfStatus *status);
+ * cannot run kernels of this build. Sets CfContext.dependent. */
+CfCode cf_cuda_load_pieces (bool *dependent, CfStatus *status);
 /* The kernels of cf_stream_copy_pieces (core/gpu/pieces.cu). */
 CfCode cf_cuda_copy_pieces (CfStream *stream, CfDirection direction, const CfImage *to, const CfImage *from,
     bool interlaced, const CfPiece *piece, unsigned n, CfStatus *status);
-/* The kernel of cf_device_blend (core/gpu/blend.cu). `map`: a copy of the area's map; NULL: it has none. */
-CfCode cf_cuda_blend (CfStream *stream, const CfArea *area, const void *map, const CfImage *in, const CfImage *filtered,
-    const CfImage *out, CfStatus *status);
+/* The kernel of cf_device_blend (core/gpu/blend.cu), behind those of the filter. `map`: a copy of the area's map; NULL:
+ * it has none. `dependent`: CfContext.dependent. */
+CfCode cf_cuda_blend (CfStream *stream, const CfFrame *frame, const void *map, bool dependent, CfStatus *status);
 /* The kernel of cf_device_repack (core/gpu/repack.cu). */
 CfCode
 cf_cuda_repack (CfStream *stream, const CfImage *from, const CfImage *alpha, const CfImage *to, CfStatus *status);

@@ -171,9 +171,9 @@ open_device (CfContext *context, CfStatus *status)
 
 /* Finds what the list of archs cannot say: a driver that is too old to compile for the GPU, code of another kind. */
 static CfCode
-try_kernel (CfStatus *status)
+try_kernel (CfContext *context, CfStatus *status)
 {
-  CfCode code = cf_cuda_load_pieces (status);
+  CfCode code = cf_cuda_load_pieces (&context->dependent, status);
 
   if (code != CF_NO_GPU)
     return code;
@@ -194,7 +194,7 @@ cf_device_context_init (CfContext *context, CfStatus *status)
     code = cf_gpu_info (context->device, &info, status);
   if (code == CF_OK)
     code = cf_gpu_check (&info, CF_ARCHS, status);
-  return code == CF_OK ? try_kernel (status) : code;
+  return code == CF_OK ? try_kernel (context, status) : code;
 }
 
 /* ---- memory ------------------------------------------------------------- */

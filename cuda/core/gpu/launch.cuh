@@ -184,6 +184,59 @@ prefetch_rows (const uint8_t *in, long long pitch, int bytes, int height, int x,
   }
 }
 
+/* load_bytes () and store_bytes () byte by byte. Not inlined, see store_quad_samples (). */
+static __device__ __noinline__ uint4
+load_one_by_one (const uint8_t *from, unsigned mask)
+{
+  unsigned word[4] = { };
+
+#pragma unroll
+  for (int b = 0; b < 16; b++)
+    if (mask >> b & 1)
+      word[b / 4] |= (unsigned) __ldcg (from + b) << b % 4 * 8;
+  return make_uint4 (word[0], word[1], word[2], word[3]);
+}
+
+static __device__ __noinline__ void
+store_one_by_one (uint8_t *to, unsigned mask, uint4 v)
+{
+  const unsigned word[4] = { v.x, v.y, v.z, v.w };
+
+#pragma unroll
+  for (int b = 0; b < 16; b++)
+    if (mask >> b & 1)
+      to[b] = (uint8_t) (word[b / 4] >> b % 4 * 8);
+}
+
+/* Loads those of 16 bytes that are in `mask`, one bit each; the others are 0. `aligned`: the address is a multiple of
+ * 16. Past the L1 cache, so it may be called before griddep_wait () for what was complete before the kernel started. */
+__device__ __forceinline__ uint4
+load_bytes (const uint8_t *from, unsigned mask, bool aligned)
+{
+  return aligned && mask == 0xffff ? __ldcg ((const uint4 *) from)
+      : mask                       ? load_one_by_one (from, mask)
+                                   : make_uint4 (0, 0, 0, 0);
+}
+
+/* Stores them. */
+__device__ __forceinline__ void
+store_bytes (uint8_t *to, unsigned mask, bool aligned, uint4 v)
+{
+  if (aligned && mask == 0xffff)
+    *(uint4 *) to = v;
+  else if (mask)
+    store_one_by_one (to, mask, v);
+}
+
+/* Returns the mask of those of the 16 bytes from `at` on that are in left .. right - 1. */
+__device__ __forceinline__ unsigned
+bytes_within (int at, int left, int right)
+{
+  const int first = min (max (left - at, 0), 16), end = min (max (right - at, 0), 16);
+
+  return end > first ? (1u << end) - (1u << first) : 0;
+}
+
 /* Returns a block's number for plane_of_block (). Components of the same pixels take turns, so that what one loads is
  * in the cache for the others, and their stores meet there. */
 __device__ __forceinline__ int

@@ -116,9 +116,14 @@ copy_pieces (const __grid_constant__ Work work)
 } // namespace
 
 CfCode
-cf_cuda_load_pieces (CfStatus *status)
+cf_cuda_load_pieces (bool *dependent, CfStatus *status)
 {
-  return load_kernels ({ (const void *) copy_pieces }, "loading a kernel", status);
+  cudaFuncAttributes attributes = { };
+  const CfCode code = cf_cuda_check (cudaFuncGetAttributes (&attributes, (const void *) copy_pieces),
+      "loading a kernel", status);
+
+  *dependent = attributes.ptxVersion >= 90; /* what it was compiled for, not the device that runs it */
+  return code;
 }
 
 CfCode

@@ -499,7 +499,6 @@ cf_device_blend (CfPlan *plan, CfStream *stream, const CfFrame *frame, CfStatus 
 
   if (code == CF_OK && area->map && area->map->number != plan->map_number)
     code = upload_map (plan, stream, area, frame->hurry, status);
-  return code == CF_OK
-      ? cf_cuda_blend (stream, area, area->map ? plan->map : NULL, frame->in, frame->scratch, frame->out, status)
-      : code;
+  return code == CF_OK ? cf_cuda_blend (stream, frame, area->map ? plan->map : NULL, plan->context->dependent, status)
+                       : code;
 }
