@@ -26,8 +26,8 @@
 namespace cf {
 
 constexpr int warps = 8, tile_h = 64, chunk = 32, chunks = tile_h / chunk;
-constexpr int first_bits = 3; /* found at once, with 7 thresholds */
-constexpr int batch = 4;      /* rows that are loaded before the first is used */
+constexpr int top_bits = 3; /* found at once, with 7 thresholds */
+constexpr int batch = 4;    /* rows that are loaded before the first is used */
 
 struct TreeTile {
   int w;     /* outputs in a row, a multiple of 4 */
@@ -335,7 +335,7 @@ visit_node (const MedianPadded &p, long long corner, int pitch, const TreeShared
 template<typename T, int N, bool ONE> __device__ __forceinline__ void
 visit_first (const MedianPadded &p, long long corner, int pitch, const TreeShared &b, TreeTile tile)
 {
-  const int bit = p.bits - first_bits, thresholds = (1 << first_bits) - 1;
+  const int bit = p.bits - top_bits, thresholds = (1 << top_bits) - 1;
 
   for (int i = (int) threadIdx.x / 32; i < chunks * thresholds; i += warps)
     visit_node<T, N, ONE, true> (p, corner, pitch, b, tile, i / thresholds, 0, (unsigned) (1 + i % thresholds) << bit,
@@ -372,7 +372,7 @@ join_values (const MedianPadded &p, const TreeShared &b, int values_words, int v
 
     b.pending[i] = 0;
     if (activate) {
-      const int down = p.bits - first_bits;
+      const int down = p.bits - top_bits;
       unsigned nodes = 0;
 
 #pragma unroll
@@ -440,7 +440,7 @@ median_tree_kernel (const __grid_constant__ Launch launch, const __grid_constant
   __syncthreads ();
   join_values<T> (p, b, values_words, values_pitch, true);
   __syncthreads ();
-  for (int bit = p.bits - 1 - first_bits; bit >= 0; bit--) {
+  for (int bit = p.bits - 1 - top_bits; bit >= 0; bit--) {
     unsigned *done = b.active;
 
     visit_level<T, N, ONE> (p, corner, pitch, b, tile, bit);
