@@ -449,9 +449,11 @@ static void
 maps (void)
 {
   CfStream *stream = cf_stream_new (NULL, NULL);
+  CfContext context = { 0 };
   CfPlan *plan = calloc (1, sizeof *plan);
   uint64_t allocations;
 
+  plan->context = &context;
   CHECK (blend_map (plan, stream, 1) < 6 * MS && blend_map (plan, stream, 2) < MS); /* the first clears memory, too */
   allocations = cf_gpu_state ().allocations;
   CHECK (blend_map (plan, stream, 3) > 4 * MS && blend_map (plan, stream, 4) > 4 * MS);

@@ -693,7 +693,8 @@ def searching(page, web, where):
                                        zip(drawn, (0.1, 0.1, 0.9, 0.1, 0.9, 0.9, 0.1, 0.9))), drawn)
     if where:
         web.shot(os.path.join(where, 'page-search.png'))
-    expect(web.run('return document.querySelector("#found li").textContent').count('motion') == 1, 'what was told')
+    told = 'return document.querySelector("#found li").textContent'
+    web.until('what was told', lambda: isinstance(found(), list) and web.run(told).count('motion') == 1)
     # In the year before nothing has moved.
     web.run('document.getElementById("to").value = "2020-01-01T00:00"')
     web.run(ask)

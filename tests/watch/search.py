@@ -457,7 +457,7 @@ def month(folder):
         wait_for(watch, folder, lambda found: found['second'])
         watch.end()
     begun, chance = time.monotonic(), random.Random(1)
-    start = int(time.time()) // 86400 * 86400 - DAYS * 86400
+    start = int(time.time()) // 3600 * 3600 - DAYS * 86400  # so that the last day is whole at any time of day
     with opened(folder) as database:
         database.execute('PRAGMA synchronous = OFF')
         database.execute('BEGIN')
@@ -498,7 +498,8 @@ def month(folder):
             expect(first['found'][-1]['begin'] < then['found'][0]['begin'] and 'next' in then, (what, then['found'][0]))
         # One page after the other has each second once, as the table says.
         pages, found, last = 0, [], ''
-        what = time.strftime('cam1: %Y-%m-%d, %Y-%m-%dT06:00', time.gmtime(start))
+        hours = (time.gmtime(start + 3600 * hour) for hour in (0, 6))
+        what = 'cam1: ' + ', '.join(time.strftime('%Y-%m-%dT%H:%M', hour) for hour in hours)
         while what:
             answer = watch.api('GET', 'search?what=' + urllib.parse.quote(what))
             for hit in answer['found']:
