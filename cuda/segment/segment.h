@@ -114,11 +114,11 @@
  *    frame. Ids are counted modulo 2^32, and their lower 31 bits are reported, so that an int holds them: a street with
  *    3 new regions a frame uses them up in 9 months. Then they begin again with 0, whatever regions there still are.
  *
- *    Then the borders move, 4 times: each cell c takes, of its own region and those of its neighbours above, to the
- *    left, to the right and below, the one whose mean (step 9) is nearest to q(c), of equals the earlier in this order.
+ *    Then the borders move, 4 times. Each cell c may take its own region, or the region of its neighbour above, left,
+ *    right or below. It takes the one whose mean (step 9) is nearest to q(c), of equals the earlier in this order.
  *    So what smoothing mixes along a border goes to either side. A cell stays where its region has the id of the region
- *    to which it belonged in the previous frame (only where step 2 applies). All cells move at once. Cells and means of
- *    the regions stay those of step 9.
+ *    to which it belonged in the previous frame (only where step 2 applies). All cells move at once. The
+ *    number of cells and the mean of a region do not change any more.
  *
  * 11. Labels of pixels. Take a pixel of cell c, in column i and row j of c (0 .. s - 1). Its horizontal neighbour cell
  *    is the one left of c where 2 i + 1 < s and right of c where 2 i + 1 > s; its vertical neighbour cell is the one

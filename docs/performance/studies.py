@@ -20,7 +20,7 @@ speedup: how many times faster than sequential C the filters are on one core, on
     'cudamedian color-order=packed kernel-size=3' 'cudamedian color-order=packed kernel-size=7'
     'cudamedian color-order=packed kernel-size=15' 'cudaconvolve preset=gauss kernel-size=5'
 with as many cores as there are (--cores 1 where other programs run: the times of several cores are elapsed ones).
-naive: the filters' kernels beside those that one first writes, and beside themselves with other claims of work, by
+naive: the filters' kernels beside the ones that one writes first, and with other claims of work, by
   naive > NAIVE.json
 Needs gnuplot with cairo; naive, which has no plot, does not.
 """
@@ -148,7 +148,7 @@ def speedup(rows, image, title):
 def naive(report):
     """Returns the tables of tests/bench/naive.cu's rows, with heading and text."""
     if not all(row['right'] for row in report['rows']):
-        sys.exit('a result is not that of the CPU')
+        sys.exit('a result differs from the CPU')
     tables = {True: [], False: []}
     for row in report['rows']:
         tables['claim' in row['kernel']].append((
@@ -157,7 +157,7 @@ def naive(report):
     return '\n\n'.join((
         '## Speed-up over naive CUDA', textwrap.fill(
             'Microseconds per frame of 1080p, GRAY8, of packed colours RGBA: the kernels alone, over more frames than '
-            "the L2 cache holds, each result compared with the CPU's. The naive kernels are those of students' reports "
+            "the L2 cache holds, each result compared with the CPU's. The naive kernels are as in students' reports "
             f"and tutorials, see tests/bench/naive.cu. {report['gpu']}, {report['date']}; the command is in "
             'studies.py.', 120),
         page.table(('filter', 'window', 'naive kernel', 'its time', 'ours', 'times'), tables[False]).rstrip(),

@@ -319,8 +319,8 @@ filter_area (Bench *b, const CfVideo *video, const void *params, const CfArea *a
   return good;
 }
 
-/* Compares frame `i` with the reference, which is given the `before` frames before it as well, or its area with that of
- * the CPU. */
+/* Compares frame `i` with the reference, which gets the `before` frames before it as well. Compares an area with the
+ * CPU. */
 static bool
 check_frame (Bench *b, BenchFrames *f, int i, int before, const CfVideo *video, const void *params, const CfArea *area,
     char *error)

@@ -4,7 +4,7 @@
  * naive.cu: kernels as one first writes them, and how much faster the filters are: microseconds per frame of 1080p of
  * both, in one run, as JSON for docs/performance/studies.py. Each result is compared with the CPU's.
  *
- * The convolution and the median are those of students' reports and tutorials: a thread makes a pixel, or a row of
+ * Convolution and median are as in students' reports and tutorials: a thread makes a pixel, or a row of
  * pixels, and reads its window from global memory, from a tile of the block's own pixels, or from a tile with a halo;
  * the median sorts the window, in memory of the thread or from the device's heap, or keeps the smaller half in a binary
  * heap. The recursive filter gives each quadrant a block and each row a thread, which stays a sample behind the row
@@ -50,7 +50,7 @@ load (const Task &t, int x, int y)
   return (T) (p.x << 16 | p.y << 8 | p.z);
 }
 
-/* Stores a pixel; the alpha of RGBA is that of the input. */
+/* Stores a pixel. Alpha comes from the input. */
 template<class T> __device__ void
 store (const Task &t, int x, int y, T v)
 {

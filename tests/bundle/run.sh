@@ -524,8 +524,8 @@ watch () {
   sed '$d' "$logs/watch-gpu.log" # without its closing line
 }
 
-# A fault ends CUDA for its process, and a hang occupies the whole GPU for some seconds: nothing else may run then. The
-# CPU that takes over begins without a past, which regions would show: so they have none.
+# A fault ends CUDA for its process, and a hang occupies the whole GPU for some seconds: nothing else may run then.
+# The CPU takes over without the past that regions depend on, so temporal is 0.
 fault () {
   local filter kind memory line
   [ $# -gt 0 ] || set -- address trap hang

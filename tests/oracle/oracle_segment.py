@@ -424,13 +424,13 @@ def check_others(tally, runner, images):
 # ---- resolutions -----------------------------------------------------------
 
 # The least covering by the picture enlarged. Where a gradient is cut is arbitrary: half of rocket.jpg is an evening
-# sky, of which five parts cost .295 of the .456 that are missing; coffee.png has .696, its table is lit from one side.
+# sky; five parts of it cost .295 of the .456 that are missing. coffee.png has .696: its table is lit from one side.
 COVERED = {"astronaut.png": 0.7, "chelsea.png": 0.7, "coffee.png": 0.65, "rocket.jpg": 0.5}
 
 
 def check_resolution(tally, runner, images):
     """Checks that a photograph and the same four times as large have as many regions, mostly the same ones, and that
-    those of the large one explain as much of the small one's colours."""
+    the large one's regions explain as much of the small one's colours."""
     for name, image in photographs(images, *COVERED):
         large = cv2.resize(image, None, fx=4, fy=4, interpolation=cv2.INTER_CUBIC)
         a, b = labels(runner, image), labels(runner, large)[2::4, 2::4]

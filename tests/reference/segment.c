@@ -23,7 +23,7 @@ typedef struct {
   const SgSetup *u;
   const SgState *before;
   int n;        /* cells */
-  Color *q, *p; /* of each cell: its own colour, and that of step 1 */
+  Color *q, *p; /* of each cell: its own colour, and the smoothed one */
   bool *listed; /* of each cell: whether it is one of seeds */
   int n_listed;
   int *root;      /* of each cell */

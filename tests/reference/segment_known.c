@@ -35,7 +35,7 @@ level_of (char c)
   return c == 'B' ? 116 : c <= '9' ? 10 * (c - '0') : 100 + 10 * (c - 'a');
 }
 
-/* p: the smoothed colours of step 1. The kinds of step 4 are those of p. */
+/* p: the smoothed colours of step 1. Step 4 takes the kinds from p. */
 static const Known known[] = {
   { "a flat frame", 2, 2, 1, 0, { 0 }, { { .seed = .05, .levels = "aaaa", .labels = "aaaa", .id = { 1 } } } },
   /* p is 100, 100, 125, 175, 200, 200: the first and the last column are seeds, the rest joins them by growth. */

@@ -19,14 +19,14 @@ namespace {
 constexpr int warps = 8, threads = 32 * warps, window = 512;
 /* Rows of a window: few, until a launch has enough blocks for all SMs. Sums of 8 bits in 16 permit 257. */
 constexpr int fewest_rows = 32, most_rows = 256, enough_blocks = 1056;
-/* Strips of a launch: those of a frame, or of as many boxes as have no more together. */
+/* The most strips of a launch. It takes a frame, or as many boxes as fit. */
 constexpr int max_strips = 16;
 constexpr int batch = 4; /* rows that a lane loads at once */
 
 /* A sample of a pixel group, which has up to 4: the component that it belongs to. */
 struct Slot {
   int width, nx;
-  int first; /* the component's first cell among those of all */
+  int first; /* number of the component's first cell; all components count on */
   uint8_t step;
   bool filtered;
 };
@@ -120,7 +120,7 @@ add_to_cell (const Hiding &work, const Strip &s, int offset, int i, int j, unsig
  * Shared memory: `part`, written by each lane for itself, read behind the first barrier; `column`, written by one
  * thread a column before the second one, read behind it.
  *
- * Bound by the loads, of which a lane has 4 under way, and then by the way of a sum to the L2 cache and back. */
+ * Bound by the loads: a lane has 4 under way. Then a sum has to go to the L2 cache and back. */
 template<int BYTES> __global__ void __launch_bounds__ (threads)
 sum_kernel (const __grid_constant__ Hiding work)
 {

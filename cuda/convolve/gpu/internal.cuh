@@ -127,8 +127,8 @@ struct AxisWeights {
   uint4 row[9], col[9];
 };
 
-/* Weights of long.cu, one byte of those of an axis: row 8 p + n has, from byte 16 on, those of the samples that output
- * 4 (n / 2) + 2 p + n % 2 of a warp's outputs needs, from the first sample that output 0 may need on; zeros around. */
+/* One byte of each weight of an axis, for long.cu. Row 8 p + n is for output 4 (n / 2) + 2 p + n % 2 of a warp. From
+ * byte 16 on it has a weight for each sample, beginning with the first one that output 0 may need; zeros around. */
 struct LongAxis {
   uint4 at[16][25];
 };

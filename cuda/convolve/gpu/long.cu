@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * convolve/gpu/long.cu: box, gauss and unsharp with a side above 63, at any depth: two passes on the integer tensor
- * units, a launch each, with the sums of the rows in device memory between them. Weights are not negative, or all
- * equal: those are summed with weights of 1, and the sum is scaled.
+ * convolve/gpu/long.cu: boxes and separable kernels without negative weights, of any size and depth: two passes on the
+ * integer tensor units, a launch each. Device memory holds the sums of the rows between them. A box is summed with
+ * weights of 1, and its sum is scaled.
  *
  * Limbs: samples have XL bytes, weights WL, the sums of the rows TL. Bytes are multiplied with bytes, the products of
  * the highest order first, and the sum is moved up by eight bits from order to order.
@@ -11,8 +11,8 @@
  *   above 8 bit: box 2, 1, 3, sums below 2^32; gauss and unsharp 2, 2, 4, sums below 2^48.
  *
  * Product: the left operand are 32 lines, the right one is a band of weights: column n of it has the weights of output
- * n, one sample further than those of output n - 1. For 64 outputs and 32 samples a warp needs 16 mma; half of the
- * weights are those of the 32 samples before, for outputs 32 further (multiply_band ()). Lane 4 g + t ends up with four
+ * n, one sample further than column n - 1. For 64 outputs and 32 samples a warp needs 16 mma; half of the weights serve
+ * twice, as they do for the 32 samples before and outputs 32 further (multiply_band ()). Lane 4 g + t ends up with four
  * lines of the outputs 16 j + 4 t .. 16 j + 4 t + 3.
  *
  * Rows: 4 warps a block; it makes 32 rows of 256 sums, lines are rows, 4 g .. 4 g + 3 in a lane. Four rows of a byte of
@@ -255,8 +255,8 @@ fill_pixels (const Group &g, const RowTile &t)
   }
 }
 
-/* Fills the words that the functions above leave out. Where the outermost samples are repeated, those of words outside
- * the image are not written yet. */
+/* Fills the words that the functions above leave out. Where the outermost samples are repeated, words outside the image
+ * are not written yet. */
 template<int XL> __device__ __forceinline__ void
 fill_edges (const Work &work, const Group &g, const RowTile &t, bool fast)
 {

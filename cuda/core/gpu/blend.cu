@@ -198,11 +198,11 @@ copy_rest (const Work &work, int block)
   copy_window (work, plane, plane.in, plane.in_pitch, Part { 0, plane.row_bytes, 0, plane.rows }, x, y, meets);
 }
 
-/* Map: the first blocks copy the rest of the frame, as copy_rest () says, so while the filter's kernels still run. The
- * others wait for these. They have a part of a box in a plane: where its strength is 255 everywhere, a window; else 32
- * columns of 8 rows, of which a thread has one column and its components there. Strengths come from the shapes,
- * which are an argument of the kernel, and from the map. No byte is read behind its own store, and none is stored
- * twice: what lies in a box is never that of the input alone, not even meanwhile. */
+/* Map: the first blocks copy the rest of the frame (copy_rest ()), while the filter's kernels still run. The others
+ * wait for these kernels. Each has a part of a box in a plane: a window, where the strength is 255 everywhere; else 32
+ * columns of 8 rows, and a thread has one column and its components there. Strengths come from the shapes, an argument
+ * of the kernel, and from the map. No byte is read behind its own store. None is stored twice: so a box never shows the
+ * input alone, not even meanwhile. */
 __global__ void __launch_bounds__ (block_w *block_h)
 blend (const __grid_constant__ Work work)
 {

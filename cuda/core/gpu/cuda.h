@@ -55,7 +55,7 @@ CfCode cf_cuda_load_pieces (bool *dependent, CfStatus *status);
 /* The kernels of cf_stream_copy_pieces (core/gpu/pieces.cu). */
 CfCode cf_cuda_copy_pieces (CfStream *stream, CfDirection direction, const CfImage *to, const CfImage *from,
     bool interlaced, const CfPiece *piece, unsigned n, CfStatus *status);
-/* The kernel of cf_device_blend (core/gpu/blend.cu), behind those of the filter. `map`: a copy of the area's map; NULL:
+/* The kernel of cf_device_blend (core/gpu/blend.cu), queued behind the filter. `map`: a copy of the area's map; NULL:
  * it has none. `dependent`: CfContext.dependent. */
 CfCode cf_cuda_blend (CfStream *stream, const CfFrame *frame, const void *map, bool dependent, CfStatus *status);
 /* The kernel of cf_device_repack (core/gpu/repack.cu). */

@@ -208,8 +208,8 @@ store_one_by_one (uint8_t *to, unsigned mask, uint4 v)
       to[b] = (uint8_t) (word[b / 4] >> b % 4 * 8);
 }
 
-/* Loads those of 16 bytes that are in `mask`, one bit each; the others are 0. `aligned`: the address is a multiple of
- * 16. Past the L1 cache, so it may be called before griddep_wait () for what was complete before the kernel started. */
+/* Loads up to 16 bytes: `mask` has a bit for each. The others are 0. `aligned`: the address is a multiple of 16. Past
+ * the L1 cache, so it may be called before griddep_wait () for what was complete before the kernel started. */
 __device__ __forceinline__ uint4
 load_bytes (const uint8_t *from, unsigned mask, bool aligned)
 {
@@ -228,7 +228,7 @@ store_bytes (uint8_t *to, unsigned mask, bool aligned, uint4 v)
     store_one_by_one (to, mask, v);
 }
 
-/* Returns the mask of those of the 16 bytes from `at` on that are in left .. right - 1. */
+/* Returns a mask of the 16 bytes from `at` on: a bit is set if its byte is in left .. right - 1. */
 __device__ __forceinline__ unsigned
 bytes_within (int at, int left, int right)
 {

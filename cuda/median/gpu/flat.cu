@@ -536,8 +536,7 @@ lane_of (unsigned shared, unsigned stage, bool narrow)
   return lane;
 }
 
-/* Makes the outputs of the rows y0 .. y1 - 1 from column x0 on, by one warp; `results` gets those of row y as of row
- * y - above. */
+/* Makes the outputs of the rows y0 .. y1 - 1 from column x0 on, by one warp. `results` gets row y as row y - above. */
 template<class L, bool NARROW, int REST, int FULL, int N, bool WORDS, class Results> __device__ __forceinline__ void
 slide (const Plane &plane, const FlatWindow &f, Results results, unsigned shared, int x0, int y0, int y1, int above)
 {

@@ -6,8 +6,8 @@
  *
  * Pad: a block of 32 x 8 threads has 128 x 8 elements of a padded plane; a thread has four neighbours of one row.
  * Select: a block of 32 x 8 threads has 32 x 8 outputs, one per thread. From the top bit down, a thread sets a bit if
- * at most `rank` samples of its window are below the value with this bit set. It loads bits * n samples; those of
- * windows of few samples, and of one sample of each frame, are loaded once, into registers.
+ * at most `rank` samples of its window are below the value with this bit set. It loads bits * n samples. Windows of
+ * few samples, and of one sample of each frame, are loaded once, into registers.
  *
  * Shared memory: none.
  * Races: none; a thread writes only its own elements or output, and select is launched behind pad on the same stream.

@@ -13,14 +13,14 @@
  * digits of its part of the samples; sums over the digits and the warps are the places; each warp puts its samples
  * there in order, 32 at a time. Lanes with the same digit find each other by ballots.
  * Shared memory: counts; bytes of n samples, low, high and, of packed colours, middle ones apart; two lists of sample
- * numbers, of which the second one begins where the low bytes were. A sample's code takes the place of its high byte.
+ * numbers; the second one begins where the low bytes were. A sample's code takes the place of its high byte.
  * Races: none. Each count belongs to a warp or is added to by atomics, and each place of a list to one sample; barriers
  * are between the steps.
  *
  * Searching: a thread has an output. It counts the samples in its window, eight at a time, where a byte each says in
  * which column and row a sample is. Four bytes are compared at once: they have their top bit set and none of the
- * differences borrows. Columns and rows have seven bits, although a tile has more: those that all windows of the tile
- * have in common are one.
+ * differences borrows. Columns and rows have seven bits, although a tile has more: all windows of a tile share some
+ * columns, which count as one, and so with rows.
  * Bound: instructions and latencies of shared memory. Figures: docs/notes/median.md. */
 #include "internal.h"
 

@@ -120,7 +120,7 @@ color (uint32_t *const sum[3], int n, uint32_t area, int bits, bool rgb, uint32_
       to[i] = y[i] | b[i] << 8 | r[i] << 16;
 }
 
-/* A sum needs 12 bits: those of Y and Cr share a word, with 16 bits each; those of Cb are in a word of their own. */
+/* A sum needs 12 bits. Sums of Y and Cr share a word, with 16 bits each; sums of Cb have a word of their own. */
 static void
 mean (const uint32_t *const row[3], int n, uint32_t *const sums[2], uint32_t *restrict to)
 {

@@ -63,9 +63,9 @@ typedef struct {
   void (*smooth) (uint8_t *const link[4], uint8_t *const up[4], int n, uint8_t *seed);
   /* Computes r of step 3 from the row above, the row itself and the row below. */
   void (*roughness) (const uint32_t *const row[3], int n, uint16_t *roughness);
-  /* Sets kind[x] to that of a seed or, where seed[x] is not set, to 0. */
+  /* Sets kind[x] to the kind of a seed (cf_sg_kind), or to 0 where seed[x] is not set. */
   void (*kinds) (const uint32_t *color, const uint8_t *seed, int row, int n, uint32_t *kind);
-  /* Sets kind[x], where the cell is kept, to CF_SG_KEPT + label[x]; mean[x] is that of label[x]. */
+  /* Sets kind[x], where the cell is kept, to CF_SG_KEPT + label[x]; mean[x] belongs to label[x]. */
   void (*keep) (const uint32_t *color, const uint32_t *before, const uint32_t *mean, const uint32_t *label, int n,
       const uint32_t threshold[3], uint32_t *kind);
   /* Sets differs[x] to a[x] != b[x]; returns whether any is set. */

@@ -168,7 +168,7 @@ sg_color_at (const SgWork &work, SgLayout layout, int x, int y)
       : work.raw[row * work.columns + column];
 }
 
-/* Stores the own colours of the tile and of two cells around it, and, where it makes them, those of the tile in device
+/* Stores the own colours of the tile and of two cells around it. Where it makes them, it stores the tile's in device
  * memory, too. LAYOUT is work.layout as a constant, for all loads to be issued at once. */
 template<int SIZE, SgLayout LAYOUT> __device__ __forceinline__ void
 sg_fill_tile (const SgWork &work, SgTile *tile, int x0, int y0)
@@ -327,8 +327,8 @@ sg_find_kinds (const SgWork &work, const SgTile *tile, int x0, int row, unsigned
   }
 }
 
-/* Returns the cells of row j that join the cell above them; those of the row above have the kinds `above`, one per
- * lane. A run is joined at the cells where it first touches another run. */
+/* Returns the cells of row j that join the cell above them. `above`: the kinds of the row above, one per lane. A run is
+ * joined at the cells where it first touches another run. */
 __device__ __forceinline__ unsigned
 sg_find_links (const SgRows &rows, int j, unsigned above)
 {

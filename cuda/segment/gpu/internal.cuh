@@ -19,7 +19,7 @@ namespace cf {
 
 constexpr int sg_tile = 32;      /* side in cells of the tiles in which borders are counted */
 constexpr int sg_tile_rows = 32; /* rows of the tiles in which components are found */
-constexpr unsigned sg_kept = 512; /* the least kind of kept cells; those of seeds are less */
+constexpr unsigned sg_kept = 512; /* the least kind of kept cells; seeds have less */
 constexpr unsigned sg_none = 0xffffffffu;
 constexpr unsigned long long sg_none_64 = ~0ull;
 
@@ -94,7 +94,7 @@ struct SgWork {
    * array, the first use ends before the second begins. */
   SgState before, after;
   SgControl *control;
-  unsigned *parent, *kind; /* kind: 0 free, that of a seed (sg_seed_kind), or sg_kept + index in the last frame */
+  unsigned *parent, *kind; /* kind: 0 free, sg_seed_kind () of a seed, or sg_kept + index in the last frame */
   unsigned *local;    /* number of the cell's component in its tile, an index into local_list; sg_none: no component */
   unsigned *smallest; /* of components, where their numbers are too many for the shared memory: the smallest cell */
   unsigned *rough; /* of the similarity; later `smallest` */
