@@ -302,18 +302,19 @@ make_images (const Bench *b, const char *content, int width, int height, int pix
   return all;
 }
 
-/* Filters a frame's area on the CPU. */
+/* Filters a frame's area on the CPU, image[0]'s, after those of the `before` frames before it. */
 static bool
-filter_area (Bench *b, const CfVideo *video, const void *params, const CfArea *area, const CfImage *in,
+filter_area (Bench *b, const CfVideo *video, const void *params, const CfArea *area, const CfImage *image, int before,
     const CfImage *out)
 {
   CfContext *cpu = cf_context_new (CF_BACKEND_CPU, NULL);
   CfPlan *plan = cpu ? cf_plan_new (cpu, b->filter, video, &(CfCommon) { 0 }, params, NULL) : NULL;
   g_autofree void *memory = g_malloc (out->plane[0].pitch * (size_t) video->height * 3 / 2);
   const CfImage scratch = image_in (video, memory, out->plane[0].pitch);
-  bool good;
+  bool good = plan != NULL;
 
-  good = plan && cf_plan_enqueue (plan, NULL, &(CfFrame) { in, out, area, &scratch, .copies = true }, NULL) == CF_OK;
+  for (int k = before; good && k >= 0; k--)
+    good = cf_plan_enqueue (plan, NULL, &(CfFrame) { &image[k], out, area, &scratch, .copies = true }, NULL) == CF_OK;
   cf_plan_free (plan);
   cf_context_free (cpu);
   return good;
@@ -339,7 +340,7 @@ check_frame (Bench *b, BenchFrames *f, int i, int before, const CfVideo *video, 
     good = bench_fetch (f, i - k, in + (size_t) k * n, out, error);
   }
   good = good &&
-      (area ? filter_area (b, video, params, area, &image[0], &want)
+      (area ? filter_area (b, video, params, area, image, before, &want)
             : b->kc->reference (b->filter, video, &all, params, seen, 1 + before, &want));
   return good && memcmp (out, expected, n) == 0;
 }
@@ -414,7 +415,8 @@ time_ours (Bench *b, BenchFrames *f, BenchRow row, const char *set, const char *
     row.singly = row.ours > 0 ? bench_filter_us (f, enqueue_ours, &ours, 0, error) : 0;
     row.checked = true;
     if (traits.stateful || traits.history > 0)
-      row.right = row.ours > 0 && enqueue_two (f, &ours) && check_frame (b, f, 1, 1, &ours.video, params, NULL, error);
+      row.right = row.ours > 0 && enqueue_two (f, &ours) &&
+          check_frame (b, f, 1, 1, &ours.video, params, ours.area, error);
     else /* checks the frame of the last stream */
       row.right = row.ours > 0 && check_frame (b, f, row.streams - 1, 0, &ours.video, params, ours.area, error);
     if (!row.right) {
