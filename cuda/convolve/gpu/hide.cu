@@ -8,18 +8,22 @@
  * The kernels see a plane of a field as it lies in memory, a strip, whatever its components are. A block has a window
  * of 512 bytes and of some rows, which are all of one row of cells (paint_kernel: between the same two). A lane has 16
  * bytes of each row of its warp. Windows begin where a row's address is a multiple of 16, up to 15 bytes before the
- * row; vectors that are not all the strip's, and all of a strip whose rows do not lie alike, go byte by byte. */
+ * row. Vectors are loaded with what lies beside the row, but not behind the strip, and stored without. Where rows do
+ * not lie alike, all goes byte by byte. */
 #include "core/area.h"
 #include "internal.cuh"
+
+#include <algorithm>
 
 namespace cf {
 
 namespace {
 
 constexpr int warps = 8, threads = 32 * warps, window = 512;
-/* Rows of a window: few, until a launch has enough blocks for all SMs. Sums of 8 bits in 16 permit 257. */
-constexpr int fewest_rows = 32, most_rows = 256, enough_blocks = 1056;
-/* The most strips of a launch. It takes a frame, or as many boxes as fit. */
+/* Rows of a window: few, but so many that all blocks of a frame run at once (of a fill, which is over soon: but so many
+ * that an SM has 8 blocks). Sums of 8 bits in 16 permit 257. */
+constexpr int fewest_rows = 32, most_rows = 256;
+/* Strips of a launch: those of a frame, or of as many boxes as have no more together. */
 constexpr int max_strips = 16;
 constexpr int batch = 4; /* rows that a lane loads at once */
 
@@ -31,14 +35,13 @@ struct Slot {
   bool filtered;
 };
 
-/* A plane of a field. Its blocks are `parts` a row of cells and window; `first_sum`, `first_paint` is the first. */
+/* A plane of a field. It has `parts` blocks a window and row of cells, from block `first_sum`, or `first_paint`, on. */
 struct Strip {
   const uint8_t *in;
   uint8_t *out;
   long long in_pitch, out_pitch;
-  int row_bytes, height, ny;
-  int first_sum, sum_windows, sum_parts;
-  int first_paint, paint_windows, paint_parts;
+  int row_bytes, height, ny, parts;
+  int first_sum, sum_windows, first_paint, paint_windows;
   uint8_t group;
   uint8_t in_lead, out_lead;   /* bytes from a multiple of 16 to the first sample */
   bool in_vectors, out_vectors; /* in all rows alike */
@@ -63,6 +66,13 @@ static_assert (sizeof (Hiding) <= 4096, "the kernels' argument is too large");
 
 /* ---- sums --------------------------------------------------------------- */
 
+/* Loads 16 bytes of row y from byte `at` on, of which `mask` are the row's. */
+__device__ __forceinline__ uint4
+load_vector (const Strip &s, int y, int at, unsigned mask)
+{
+  return load_bytes (s.in + y * s.in_pitch + at, mask, s.in_vectors && (y + 1 < s.height || at + 16 <= s.row_bytes));
+}
+
 /* Adds a lane's samples of a row to the sums of its columns. Of bytes, sum 2 k has the columns 4 k and 4 k + 2, 2 k + 1
  * the two behind them, 16 bits each. */
 template<int BYTES> __device__ __forceinline__ void
@@ -81,35 +91,66 @@ add_row (const Hiding &work, uint4 v, unsigned sum[8])
     }
 }
 
-/* Adds the sum of a window's part of cell (i, j) of the component at `offset` in the pixel group.
- *
- * The parts of a cell meet in one atomic addition each of their sum and, in the upper 16 bits, of 1. So what the
- * addition returns shows a part that it is the last one, and the sum of all: it writes the mean and clears the sum for
- * the next frame, when no other part touches it any more. So the word is a sum and a gate, but nobody waits at it: a
- * part may be as late as it likes, it is the last one then. A sum has at most 2^28 samples of 16 bits; a cell has at
- * most 65 windows beside each other, of 256 parts. */
-template<int BYTES> __device__ __forceinline__ void
-add_to_cell (const Hiding &work, const Strip &s, int offset, int i, int j, unsigned sum)
+/* What a warp adds up when its block has the sums of the columns: those of one cell that are in the window. */
+struct Job {
+  int offset, step; /* of the component's samples */
+  int x0, x1;       /* from x0 on, up to x1 */
+  int cell;
+  unsigned parts;   /* jobs that the cell has, in all blocks */
+  unsigned samples; /* of the cell */
+};
+
+/* Fills in job `number` of a window whose first sample is `first`, in row j of the cells. Returns how many jobs there
+ * are from this one on: 0 or less behind the last. */
+template<int BYTES> __device__ __forceinline__ int
+find_job (const Strip &s, int first, int j, int number, Job *job)
 {
-  const Slot &slot = s.slot[offset];
-  const int x0 = i * slot.width / slot.nx, x1 = (i + 1) * slot.width / slot.nx;
-  const int y0 = j * s.height / s.ny, y1 = (j + 1) * s.height / s.ny;
-  const int from = (slot.step * x0 + offset) * BYTES + s.in_lead;
-  const int to = (slot.step * (x1 - 1) + offset) * BYTES + s.in_lead;
-  const unsigned parts = (unsigned) ((to / window - from / window + 1) * s.sum_parts);
-  const unsigned long long mine = (1ull << 48) + sum;
-  unsigned long long *all = work.sums + slot.first + j * slot.nx + i;
-  unsigned long long total = parts > 1 ? mine + atomicAdd (all, mine) : mine;
+  bool found = false;
 
-  if (total >> 48 == parts) {
-    const unsigned count = (unsigned) ((x1 - x0) * (y1 - y0));
+#pragma unroll 1
+  for (int offset = 0; offset < s.group; offset++) {
+    const Slot &slot = s.slot[offset];
+    const int step = slot.step, width = slot.width, nx = slot.nx;
+    const int xa = max ((first - offset + step - 1) / step, 0);
+    const int xb = min ((first + window / BYTES - 1 - offset) / step, width - 1);
+    const int i = ((xa + 1) * nx - 1) / width + number, n = ((xb + 1) * nx - 1) / width + 1 - (i - number);
 
-    if (parts > 1)
-      *all = 0;
-    total &= (1ull << 48) - 1;
-    /* a quotient below 2^17 is an integer or at least 2^-29 from one, so the double's integer part is exact */
-    work.means[slot.first + j * slot.nx + i] = (uint16_t) ((double) (2 * total + count) / (2.0 * count));
+    if (!slot.filtered || offset >= step || xa > xb)
+      continue;
+    if (!found && number < n) {
+      const int x0 = i * width / nx, x1 = (i + 1) * width / nx, y0 = j * s.height / s.ny;
+      const int from = (step * x0 + offset) * BYTES + s.in_lead, to = (step * (x1 - 1) + offset) * BYTES + s.in_lead;
+
+      *job = Job { offset, step, max (xa, x0), min (xb + 1, x1), slot.first + j * nx + i,
+        (unsigned) ((to / window - from / window + 1) * s.parts),
+        (unsigned) ((x1 - x0) * ((j + 1) * s.height / s.ny - y0)) };
+      found = true;
+    }
+    number -= n;
   }
+  return -number;
+}
+
+/* Adds a job's sum to its cell.
+ *
+ * The jobs of a cell meet in one atomic addition each of their sum and, in the upper 16 bits, of 1. So what the
+ * addition returns shows a job that it is the last one, and the sum of all: it writes the mean and clears the sum for
+ * the next frame, when no other job touches it any more. So the word is a sum and a gate, but nobody waits at it: a job
+ * may be as late as it likes, it is the last one then. A sum has at most 2^28 samples of 16 bits; a cell has at most 65
+ * windows beside each other, of 256 parts. */
+__device__ __forceinline__ void
+add_to_cell (const Hiding &work, const Job &job, unsigned sum)
+{
+  const unsigned long long mine = (1ull << 48) + sum;
+  unsigned long long total = job.parts > 1 ? mine + atomicAdd (work.sums + job.cell, mine) : mine;
+
+  if (total >> 48 != job.parts)
+    return;
+  if (job.parts > 1)
+    work.sums[job.cell] = 0;
+  total &= (1ull << 48) - 1;
+  /* the quotient is below 2^17, and an integer or at least 2^-29 from one: the double's integer part is exact */
+  work.means[job.cell] = (uint16_t) ((double) (2 * total + job.samples) / (2.0 * job.samples));
 }
 
 /* Makes the means of all cells.
@@ -128,38 +169,31 @@ sum_kernel (const __grid_constant__ Hiding work)
   __shared__ unsigned column[window / BYTES];
   const int thread = (int) threadIdx.x, warp = thread / 32, lane = thread & 31;
   unsigned sum[8] = { };
-  int v = 0, turn = warp;
+  int v = 0, number = warp;
+  Job job;
 
   while (v + 1 < work.n && (int) blockIdx.x >= work.strip[v + 1].first_sum)
     v++;
   const Strip &s = work.strip[v];
   const int block = (int) blockIdx.x - s.first_sum, first_byte = block % s.sum_windows * window - s.in_lead;
-  const int k = block / s.sum_windows % s.sum_parts, j = block / s.sum_windows / s.sum_parts;
-  const int top = j * s.height / s.ny, n = (j + 1) * s.height / s.ny - top;
-  const int y0 = top + k * n / s.sum_parts + warp, y1 = top + (k + 1) * n / s.sum_parts;
-  const int at = first_byte + 16 * lane;
+  const int k = block / s.sum_windows % s.parts, j = block / s.sum_windows / s.parts;
+  const int top = j * s.height / s.ny, n = (j + 1) * s.height / s.ny - top, first = first_byte / BYTES;
+  const int y1 = top + (k + 1) * n / s.parts, at = first_byte + 16 * lane;
   const unsigned mask = bytes_within (at, 0, s.row_bytes);
-  const uint8_t *from = s.in + y0 * s.in_pitch + at;
-  const long long next = warps * s.in_pitch;
+  int left = find_job<BYTES> (s, first, j, number, &job);
 
   griddep_wait ();
-  if (s.in_vectors && mask == 0xffff) {
 #pragma unroll 1
-    for (int y = y0; y < y1; y += batch * warps) {
-      uint4 v[batch];
+  for (int y = top + k * n / s.parts + warp; y < y1; y += batch * warps) {
+    uint4 row[batch];
 
 #pragma unroll
-      for (int i = 0; i < batch; i++, from += next)
-        v[i] = y + i * warps < y1 ? __ldcg ((const uint4 *) from) : make_uint4 (0, 0, 0, 0);
+    for (int i = 0; i < batch; i++)
+      row[i] = load_vector (s, y + i * warps, at, y + i * warps < y1 ? mask : 0);
 #pragma unroll
-      for (int i = 0; i < batch; i++)
-        add_row<BYTES> (work, v[i], sum);
-    }
-  } else if (mask)
-#pragma unroll 1
-    for (int y = y0; y < y1; y += warps, from += next)
-      add_row<BYTES> (work, load_bytes (from, mask, false), sum);
-
+    for (int i = 0; i < batch; i++)
+      add_row<BYTES> (work, row[i], sum);
+  }
   part[warp][2 * lane] = make_uint4 (sum[0], sum[1], sum[2], sum[3]);
   part[warp][2 * lane + 1] = make_uint4 (sum[4], sum[5], sum[6], sum[7]);
   __syncthreads ();
@@ -175,29 +209,19 @@ sum_kernel (const __grid_constant__ Hiding work)
   } else
     column[thread] = sum[0];
   __syncthreads ();
-  const int first = first_byte / BYTES, last = first + window / BYTES - 1;
-  for (int offset = 0; offset < s.group; offset++) {
-    const Slot &slot = s.slot[offset];
 
-    if (!slot.filtered || offset >= slot.step)
-      continue;
-    const int xa = max ((first - offset + slot.step - 1) / slot.step, 0);
-    const int xb = min ((last - offset) / slot.step, slot.width - 1);
-    const int ia = ((xa + 1) * slot.nx - 1) / slot.width, ib = xa > xb ? ia - 1 : ((xb + 1) * slot.nx - 1) / slot.width;
+  for (; left > 0; left -= warps) {
+    unsigned cell = 0;
 
-    for (int i = ia + turn; i <= ib; i += warps) {
-      const int x1 = min (xb + 1, (i + 1) * slot.width / slot.nx);
-      unsigned cell = 0;
-
-      for (int x = max (xa, i * slot.width / slot.nx) + lane; x < x1; x += 32)
-        cell += column[slot.step * x + offset - first];
+    for (int x = job.x0 + lane; x < job.x1; x += 32)
+      cell += column[job.step * x + job.offset - first];
 #pragma unroll
-      for (int d = 16; d > 0; d /= 2)
-        cell += __shfl_xor_sync (0xffffffffu, cell, d);
-      if (lane == 0)
-        add_to_cell<BYTES> (work, s, offset, i, j, cell);
-    }
-    turn = (turn - (ib - ia + 1)) & (warps - 1);
+    for (int d = 16; d > 0; d /= 2)
+      cell += __shfl_xor_sync (0xffffffffu, cell, d);
+    if (lane == 0)
+      add_to_cell (work, job, cell);
+    if (left > warps)
+      find_job<BYTES> (s, first, j, number += warps, &job);
   }
 }
 
@@ -210,16 +234,6 @@ first_row (CfConvolveOp op, int j, int height, int ny)
   if (j == 0 || j == ny)
     return j == 0 ? 0 : height;
   return op == CF_CONVOLVE_PRIVACY ? ((2 * j + 1) * height + ny - 1) / (2 * ny) : j * height / ny;
-}
-
-/* Returns 256 times the mean at `place` (cf_convolve_place) of a row of nx cells. */
-__device__ __forceinline__ unsigned
-between_cells (const uint16_t *means, int nx, unsigned place)
-{
-  const int i = (int) (place >> 8);
-  const unsigned f = place & 255, left = means[i];
-
-  return f ? (256 - f) * left + f * means[min (i + 1, nx - 1)] : 256 * left;
 }
 
 /* Writes the samples of a row: 16 bytes of words, two of 16 bits each, or four bytes. */
@@ -260,21 +274,21 @@ template<class VALUE> __device__ __forceinline__ void
 write_rows (const Strip &s, int at, int y0, int rows, int phase, VALUE value)
 {
   const unsigned mask = bytes_within (at, 0, s.row_bytes) & ~bytes_within (at, s.gap, s.gap + 1);
-  const bool aligned = s.in_vectors && s.in_lead == s.out_lead;
+  const bool whole = mask == 0xffff && s.in_vectors && s.in_lead == s.out_lead;
   const uint4 copied = from_phase (s.copied, phase);
   const uint8_t *in = s.in + y0 * s.in_pitch + at;
   uint8_t *out = s.out + y0 * s.out_pitch + at;
   uint4 ahead = make_uint4 (0, 0, 0, 0);
 
   if (s.copies && rows > 0)
-    ahead = load_bytes (in, mask, aligned);
+    ahead = load_bytes (in, mask, whole);
 #pragma unroll 1
   for (int r = 0; r < rows; r += warps, out += warps * s.out_pitch) {
     const uint4 old = ahead, v = value (r);
 
     in += warps * s.in_pitch;
     if (s.copies && r + warps < rows)
-      ahead = load_bytes (in, mask, aligned);
+      ahead = load_bytes (in, mask, whole);
     store_bytes (out, mask, s.out_vectors, make_uint4 ((v.x & ~copied.x) | (old.x & copied.x),
         (v.y & ~copied.y) | (old.y & copied.y), (v.z & ~copied.z) | (old.z & copied.z),
         (v.w & ~copied.w) | (old.w & copied.w)));
@@ -307,8 +321,8 @@ fill_kernel (const __grid_constant__ Hiding work)
   int block;
   const Strip &s = painted_strip (work, &block);
   const int warp = (int) threadIdx.x / 32, at = block % s.paint_windows * window - s.out_lead + 16 * (threadIdx.x & 31);
-  const int part = block / s.paint_windows, y0 = part * s.height / s.paint_parts;
-  const int rows = (part + 1) * s.height / s.paint_parts - y0, phase = phase_of (s, BYTES, at);
+  const int part = block / s.paint_windows, y0 = part * s.height / s.parts;
+  const int rows = (part + 1) * s.height / s.parts - y0, phase = phase_of (s, BYTES, at);
   const uint4 color = from_phase (s.color, phase);
 
   griddep_wait ();
@@ -320,9 +334,9 @@ fill_kernel (const __grid_constant__ Hiding work)
  * Map: a block paints a window; warp w has its rows w, w + 8 ... All of them lie between the same two rows of cells (a
  * mosaic: in one), so a lane keeps what its samples are in the upper one, and by how much they differ in the lower one.
  *
- * Shared memory: 256 times the means at the window's columns in both rows, and the places of the rows, each written by
- * one thread before the only barrier and read behind it. A window's samples before and behind the row are not written,
- * and what is read there is not stored.
+ * Shared memory: the places of the rows, and of the window's columns among the cells, each written by one thread before
+ * the first barrier; where these were, 256 times the means there in both rows, each written by the thread that read the
+ * place, before the second barrier. Samples beside the row have the place of some cell, and are not stored.
  *
  * Bound by the stores. */
 template<int BYTES> __global__ void __launch_bounds__ (threads)
@@ -330,33 +344,42 @@ paint_kernel (const __grid_constant__ Hiding work)
 {
   constexpr int n_samples = 16 / BYTES;
   __shared__ __align__ (16) unsigned above[window / BYTES], below[window / BYTES];
-  __shared__ uint8_t line[most_rows];
+  __shared__ uint8_t line[3 * most_rows / 2 + 4];
   const int thread = (int) threadIdx.x, warp = thread / 32, lane = thread & 31;
   int block;
   const Strip &s = painted_strip (work, &block);
   const int first_byte = block % s.paint_windows * window - s.out_lead, first = first_byte / BYTES;
-  const int part = block / s.paint_windows % s.paint_parts, j = block / s.paint_windows / s.paint_parts;
+  const int part = block / s.paint_windows % s.parts, j = block / s.paint_windows / s.parts;
   const int top = first_row (work.op, j, s.height, s.ny), n = first_row (work.op, j + 1, s.height, s.ny) - top;
-  const int y0 = top + part * n / s.paint_parts, rows = top + (part + 1) * n / s.paint_parts - y0;
+  const int y0 = top + part * n / s.parts, rows = top + (part + 1) * n / s.parts - y0;
   const bool between = work.op == CF_CONVOLVE_PRIVACY && j + 1 < s.ny;
 
-  if (thread < rows)
-    line[thread] = (uint8_t) cf_convolve_place (work.op, y0 + thread, s.height, s.ny);
-  griddep_wait ();
+  for (int y = thread; y < rows; y += threads)
+    line[y] = (uint8_t) cf_convolve_place (work.op, y0 + y, s.height, s.ny);
 #pragma unroll 1
   for (int offset = 0; offset < s.group; offset++) {
     const Slot &slot = s.slot[offset];
-    const uint16_t *means = work.means + slot.first + j * slot.nx;
-    const int last = min ((first + window / BYTES - 1 - offset) / slot.step, slot.width - 1);
+    const int step = slot.step, width = slot.width, nx = slot.nx;
 
-    if (slot.filtered && offset < slot.step)
-      for (int x = max ((first - offset + slot.step - 1) / slot.step, 0) + thread; x <= last; x += threads) {
-        const unsigned place = cf_convolve_place (work.op, x, slot.width, slot.nx);
-        const int c = slot.step * x + offset - first;
+    for (int c = ((offset - first) % step + step) % step + step * thread; c < window / BYTES && offset < step;
+        c += step * threads) {
+      const int x = (first + c - offset) / step;
+      const unsigned place = slot.filtered && x >= 0 && x < width ? cf_convolve_place (work.op, x, width, nx) : 0;
 
-        above[c] = between_cells (means, slot.nx, place);
-        below[c] = between ? between_cells (means + slot.nx, slot.nx, place) : 0;
-      }
+      /* the left cell and the share of the one beside it, which behind the last is the same */
+      above[c] = (unsigned) (slot.first + j * nx) * 256 + ((int) (place >> 8) + 1 < nx ? place : place & ~255u);
+      below[c] = (unsigned) nx;
+    }
+  }
+  __syncthreads ();
+  griddep_wait ();
+#pragma unroll
+  for (int c = thread; c < window / BYTES; c += threads) {
+    const unsigned f = above[c] & 255, beside = f ? 1 : 0;
+    const uint16_t *upper = work.means + (above[c] >> 8), *lower = upper + (between ? below[c] : 0);
+
+    above[c] = (256 - f) * upper[0] + f * upper[beside];
+    below[c] = (256 - f) * lower[0] + f * lower[beside];
   }
   __syncthreads ();
 
@@ -366,7 +389,7 @@ paint_kernel (const __grid_constant__ Hiding work)
 #pragma unroll
   for (int e = 0; e < n_samples; e++) {
     base[e] = above[n_samples * lane + e];
-    slope[e] = between ? below[n_samples * lane + e] - base[e] : 0;
+    slope[e] = below[n_samples * lane + e] - base[e];
     base[e] = 256 * base[e] + 32768;
   }
   write_rows (s, first_byte + 16 * lane, y0 + warp, rows - warp, phase_of (s, BYTES, first_byte + 16 * lane),
@@ -447,28 +470,24 @@ make_strip (const CfVideo &video, const CfConvolution &c, const CfView *in, cons
 void
 deal_strip (Hiding *w, Strip *s, int rows)
 {
-  const int cell_rows = ceil_div (s->height, s->ny);
-  /* the first row of cells has those above its middle as well */
-  const int most = w->op == CF_CONVOLVE_PRIVACY && s->ny > 1 ? 3 * cell_rows / 2 + 1 : cell_rows;
   bool sums = false;
 
   for (int i = 0; w->op != CF_CONVOLVE_FILL && i < s->group; i++)
     sums = sums || s->slot[i].filtered;
-  s->sum_parts = ceil_div (cell_rows, rows);
-  s->paint_parts = ceil_div (most, rows);
+  s->parts = ceil_div (s->height, s->ny * rows);
   s->first_sum = w->sum_blocks;
   s->first_paint = w->paint_blocks;
-  w->sum_blocks += sums ? s->sum_windows * s->sum_parts * s->ny : 0;
-  w->paint_blocks += s->paint_windows * s->paint_parts * s->ny;
+  w->sum_blocks += sums ? s->sum_windows * s->parts * s->ny : 0;
+  w->paint_blocks += s->paint_windows * s->parts * s->ny;
 }
 
 /* Adds a frame. Returns false, and adds nothing, where the launch has no room for it. */
 bool
-add_frame (Hiding *w, const CfVideo &video, const CfCommon &common, const CfConvolution &c, size_t capacity,
+add_frame (Hiding *w, const CfVideo &video, const CfCommon &common, const CfConvolution &c, int sms, size_t capacity,
     const CfImage *in, const CfImage *out)
 {
   CfView from[CF_MAX_VIEWS], to[CF_MAX_VIEWS];
-  int cells[CF_MAX_VIEWS], first = w->cells, rows = fewest_rows, strips = w->n;
+  int cells[CF_MAX_VIEWS], first = w->cells, rows, strips = w->n;
   long long all_rows = 0; /* of all windows */
   bool done[CF_MAX_VIEWS] = { };
   const int n = cf_image_views (&video, &common, in, from);
@@ -494,8 +513,8 @@ add_frame (Hiding *w, const CfVideo &video, const CfCommon &common, const CfConv
     for (int k = i; k < n; k++)
       done[k] = done[k] || (from[k].plane == from[i].plane && from[k].field == from[i].field);
   }
-  while (rows < most_rows && all_rows > (long long) enough_blocks * rows)
-    rows *= 2;
+  all_rows /= w->op == CF_CONVOLVE_FILL ? 8 * sms : 5 * sms / 2;
+  rows = (int) std::min<long long> (std::max<long long> (all_rows, fewest_rows), most_rows);
   for (; w->n < strips; w->n++)
     deal_strip (w, &w->strip[w->n], rows);
   return true;
@@ -543,6 +562,7 @@ convolve_hide_launch (const CfPlan *plan, const CfConvolution &c, const CfVideo 
   const size_t capacity = all_cells (largest);
   const CfRect frame = { 0, 0, plan->video.width, plan->video.height };
   const bool bytes = cf_format_info (plan->video.format)->bytes == 1;
+  const int sms = plan->context->sms;
   CfVideo video = plan->video;
   Hiding work = { };
   CfCode code = CF_OK;
@@ -559,10 +579,10 @@ convolve_hide_launch (const CfPlan *plan, const CfConvolution &c, const CfVideo 
     cf_image_part (&to, out, &rect);
     video.width = rect.width;
     video.height = rect.height;
-    if (add_frame (&work, video, plan->common, c, capacity, &from, &to))
+    if (add_frame (&work, video, plan->common, c, sms, capacity, &from, &to))
       continue;
     code = launch (&work, bytes, pdl, stream, status); /* an empty launch has room for any frame */
-    add_frame (&work, video, plan->common, c, capacity, &from, &to);
+    add_frame (&work, video, plan->common, c, sms, capacity, &from, &to);
   }
   return code == CF_OK ? launch (&work, bytes, pdl, stream, status) : code;
 }

@@ -143,7 +143,8 @@ part_of (const Image &plane, const Box &box)
 
 /* Copies the x-th window of the y-th 32 rows of a part of a plane, but not what lies in the boxes of `but`, a bit each.
  * Windows begin where the address of the output is a multiple of 16, up to 15 bytes before the part. A lane has 16
- * bytes of each row of its warp, and loads all of them before it stores the first. */
+ * bytes of each row of its warp, and loads all of them before it stores the first; beyond the part it reads what lies
+ * there, but not behind the plane. */
 __device__ __forceinline__ void
 copy_window (const Work &work, const Image &plane, const uint8_t *from, long long from_pitch, const Part &part, int x,
     int y, unsigned long long but)
@@ -159,6 +160,7 @@ copy_window (const Work &work, const Image &plane, const uint8_t *from, long lon
     const long long lead = (uintptr_t) (plane.out + row * plane.out_pitch + part.left) & 15;
     const int at = part.left - (int) lead + x * window + 16 * (int) threadIdx.x;
     const uint8_t *source = from + row * from_pitch + at;
+    const bool whole = ((uintptr_t) source & 15) == 0 && (row + 1 < plane.rows || at + 16 <= plane.row_bytes);
 
     to[i] = plane.out + row * plane.out_pitch + at;
     mask[i] = row < part.below ? bytes_within (at, part.left, part.right) : 0;
@@ -168,7 +170,7 @@ copy_window (const Work &work, const Image &plane, const uint8_t *from, long lon
       if (row >= hole.top && row < hole.below)
         mask[i] &= ~bytes_within (at, hole.left, hole.right);
     }
-    v[i] = load_bytes (source, mask[i], ((uintptr_t) source & 15) == 0);
+    v[i] = load_bytes (source, mask[i], whole);
   }
 #pragma unroll
   for (int i = 0; i < batch; i++)

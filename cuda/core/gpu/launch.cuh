@@ -208,17 +208,18 @@ store_one_by_one (uint8_t *to, unsigned mask, uint4 v)
       to[b] = (uint8_t) (word[b / 4] >> b % 4 * 8);
 }
 
-/* Loads up to 16 bytes: `mask` has a bit for each. The others are 0. `aligned`: the address is a multiple of 16. Past
- * the L1 cache, so it may be called before griddep_wait () for what was complete before the kernel started. */
+/* Loads those of 16 bytes that are in `mask`, one bit each; the others are anything. `whole`: the address is a multiple
+ * of 16, and all may be read. Past the L1 cache, so it may be called before griddep_wait () for what was complete
+ * before the kernel started. */
 __device__ __forceinline__ uint4
-load_bytes (const uint8_t *from, unsigned mask, bool aligned)
+load_bytes (const uint8_t *from, unsigned mask, bool whole)
 {
-  return aligned && mask == 0xffff ? __ldcg ((const uint4 *) from)
-      : mask                       ? load_one_by_one (from, mask)
-                                   : make_uint4 (0, 0, 0, 0);
+  if (mask && whole)
+    return __ldcg ((const uint4 *) from);
+  return mask ? load_one_by_one (from, mask) : make_uint4 (0, 0, 0, 0);
 }
 
-/* Stores them. */
+/* Stores them. `aligned`: the address is a multiple of 16. */
 __device__ __forceinline__ void
 store_bytes (uint8_t *to, unsigned mask, bool aligned, uint4 v)
 {
