@@ -170,7 +170,7 @@ traits (const CfVideo *video, const CfCommon *common, const void *params_, CfTra
   if (cf_convolution_resolve (params_, common, video ? video->format : CF_FORMAT_GRAY8, &c, NULL) != CF_OK)
     return;
   traits->identity = video && is_identity (video, common, &c);
-  traits->anchored = c.op == CF_CONVOLVE_MOSAIC || c.op == CF_CONVOLVE_PRIVACY;
+  traits->anchored = cf_convolve_hides (&c); /* a fill need not be, but then all boxes are filled at once */
   if (c.border == CF_BORDER_WRAP && !cf_convolve_hides (&c))
     return;
   traits->halo = c.h / 2;

@@ -65,10 +65,10 @@ typedef struct {
   CfCode (*init) (CfPlan *plan, CfStatus *status);   /* allocates and chooses the variant */
   CfCode (*update) (CfPlan *plan, CfStatus *status); /* after a change of plan->params, which are checked */
   CfCode (*enqueue) (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage *out, CfStatus *status);
-  /* Filters the boxes of an area, each as a frame of its own, at once. Only for filters whose results depend on where
-   * a frame begins. NULL: `enqueue` filters one after the other. */
-  CfCode (*enqueue_boxes) (CfPlan *plan, CfStream *stream, const CfArea *area, const CfImage *in, const CfImage *out,
-      CfStatus *status);
+  /* Filters the boxes of an area, each as a frame of its own, at once; with `copies` also copies what no box has. Only
+   * for filters that are anchored. `out` may be `in`. NULL: `enqueue` filters one box after the other. */
+  CfCode (*enqueue_boxes) (CfPlan *plan, CfStream *stream, const CfArea *area, bool copies, const CfImage *in,
+      const CfImage *out, CfStatus *status);
   CfCode (*push_history) (CfPlan *plan, CfStream *stream, const CfImage *in, CfStatus *status);
   /* After plan->video has got another size, which is not larger than at init: called before the frames of that size.
    * Only for filters with a halo. NULL: `enqueue` takes the size from there by itself. */

@@ -410,6 +410,13 @@ check_image (const CfPlan *plan, const CfImage *image, const char *which, CfStat
   return CF_OK;
 }
 
+/* Does the filter take all boxes of an area at once? */
+static bool
+filters_boxes (const CfPlan *plan, const CfArea *area)
+{
+  return area->anchored && plan->ops->enqueue_boxes && !plan->packed && area->n_boxes > 0;
+}
+
 /* Filters all boxes into `scratch`: at once, in a sheet, or one after the other. */
 static CfCode
 filter_boxes (CfPlan *plan, CfStream *stream, const CfArea *area, const CfImage *in, const CfImage *scratch,
@@ -419,8 +426,8 @@ filter_boxes (CfPlan *plan, CfStream *stream, const CfArea *area, const CfImage 
   bool done[CF_AREA_BOXES] = { false };
   CfCode code;
 
-  if (area->anchored && plan->ops->enqueue_boxes && !plan->packed)
-    return plan->ops->enqueue_boxes (plan, stream, area, in, scratch, status);
+  if (filters_boxes (plan, area))
+    return plan->ops->enqueue_boxes (plan, stream, area, false, in, scratch, status);
   code = filter_sheet (plan, stream, area, in, scratch, done, status);
   for (unsigned i = 0; code == CF_OK && i < area->n_boxes; i++)
     if (!done[i])
@@ -443,6 +450,8 @@ enqueue_area (CfPlan *plan, CfStream *stream, const CfFrame *frame, CfStatus *st
         area->width, area->height, plan->video.width, plan->video.height);
   if (code == CF_OK && frame->out->plane[0].data == frame->scratch->plane[0].data && !cf_area_info (area).solid)
     code = cf_fail (status, CF_BAD_VALUE, "the output is the scratch image, but the area has strengths below 255");
+  if (code == CF_OK && filters_boxes (plan, area) && cf_area_info (area).solid)
+    return plan->ops->enqueue_boxes (plan, stream, area, frame->copies, frame->in, frame->out, status);
   if (code == CF_OK)
     code = area->by_halo ? filter_boxes (plan, stream, area, frame->in, frame->scratch, status)
                          : enqueue_whole (plan, stream, frame->in, frame->scratch, status);

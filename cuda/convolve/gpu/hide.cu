@@ -3,14 +3,15 @@
  *
  * convolve/gpu/hide.cu: the presets that hide what is in a frame. sum_kernel makes the means of the cells, paint_kernel
  * paints with them; fill_kernel is a fill. One launch each takes all planes of a frame, or of several boxes of one.
- * Sizes and numbers of cells come with each launch, so frames of any size up to that at init can follow each other.
+ * Sizes and numbers of cells come with each launch, so frames of any size up to that at init can follow each other. The
+ * first blocks of the launch that writes copy the rest of a frame beside its boxes, if that is asked for.
  *
  * The kernels see a plane of a field as it lies in memory, a strip, whatever its components are. A block has a window
  * of 512 bytes and of some rows, which are all of one row of cells (paint_kernel: between the same two). A lane has 16
  * bytes of each row of its warp. Windows begin where a row's address is a multiple of 16, up to 15 bytes before the
  * row. Vectors are loaded with what lies beside the row, but not behind the strip, and stored without. Where rows do
  * not lie alike, all goes byte by byte. */
-#include "core/area.h"
+#include "core/gpu/rest.cuh"
 #include "internal.cuh"
 
 #include <algorithm>
@@ -53,12 +54,13 @@ struct Strip {
 };
 
 struct Hiding {
-  int n, sum_blocks, paint_blocks;
+  int n, sum_blocks, paint_blocks; /* rest.blocks are the first of paint_blocks */
   int cells; /* of all components */
   CfConvolveOp op;
   int shift, max;
   unsigned long long *sums; /* of each cell; all are 0 between frames */
   uint16_t *means;
+  Rest rest;
   Strip strip[max_strips];
 };
 
@@ -319,6 +321,12 @@ template<int BYTES> __global__ void __launch_bounds__ (threads)
 fill_kernel (const __grid_constant__ Hiding work)
 {
   int block;
+
+  if ((int) blockIdx.x < work.rest.blocks) {
+    griddep_wait ();
+    copy_rest (work.rest, (int) blockIdx.x, (int) threadIdx.x / 32, (int) threadIdx.x & 31);
+    return;
+  }
   const Strip &s = painted_strip (work, &block);
   const int warp = (int) threadIdx.x / 32, at = block % s.paint_windows * window - s.out_lead + 16 * (threadIdx.x & 31);
   const int part = block / s.paint_windows, y0 = part * s.height / s.parts;
@@ -338,6 +346,8 @@ fill_kernel (const __grid_constant__ Hiding work)
  * the first barrier; where these were, 256 times the means there in both rows, each written by the thread that read the
  * place, before the second barrier. Samples beside the row have the place of some cell, and are not stored.
  *
+ * The blocks that copy do not wait for the sums of the same frame.
+ *
  * Bound by the stores. */
 template<int BYTES> __global__ void __launch_bounds__ (threads)
 paint_kernel (const __grid_constant__ Hiding work)
@@ -347,6 +357,13 @@ paint_kernel (const __grid_constant__ Hiding work)
   __shared__ uint8_t line[3 * most_rows / 2 + 4];
   const int thread = (int) threadIdx.x, warp = thread / 32, lane = thread & 31;
   int block;
+
+  if ((int) blockIdx.x < work.rest.blocks) {
+    if (work.sum_blocks == 0)
+      griddep_wait ();
+    copy_rest (work.rest, (int) blockIdx.x, warp, lane);
+    return;
+  }
   const Strip &s = painted_strip (work, &block);
   const int first_byte = block % s.paint_windows * window - s.out_lead, first = first_byte / BYTES;
   const int part = block / s.paint_windows % s.parts, j = block / s.paint_windows / s.parts;
@@ -500,7 +517,8 @@ add_frame (Hiding *w, const CfVideo &video, const CfCommon &common, const CfConv
     cells[i] = first;
     first += nx * ny;
   }
-  if (w->n + n > max_strips || (size_t) first > capacity)
+  if (w->n + cf_format_info (video.format)->n_planes * (video.interlaced ? 2 : 1) > max_strips
+      || (size_t) first > capacity)
     return false;
   w->cells = first;
   w->shift = from[0].shift;
@@ -535,7 +553,7 @@ launch (Hiding *w, bool bytes, bool pdl, cudaStream_t stream, CfStatus *status)
             ? bytes ? (const void *) fill_kernel<1> : (const void *) fill_kernel<2>
             : bytes ? (const void *) paint_kernel<1> : (const void *) paint_kernel<2>,
         w->paint_blocks, dim3 (threads), arguments, 0, pdl, stream, status);
-  w->n = w->sum_blocks = w->paint_blocks = w->cells = 0;
+  w->n = w->sum_blocks = w->paint_blocks = w->cells = w->rest.blocks = 0;
   return code;
 }
 
@@ -557,7 +575,7 @@ convolve_hide_bytes (const CfVideo *largest)
 
 CfCode
 convolve_hide_launch (const CfPlan *plan, const CfConvolution &c, const CfVideo *largest, void *memory, bool pdl,
-    const CfArea *area, const CfImage *in, const CfImage *out, cudaStream_t stream, CfStatus *status)
+    const CfArea *area, bool copies, const CfImage *in, const CfImage *out, cudaStream_t stream, CfStatus *status)
 {
   const size_t capacity = all_cells (largest);
   const CfRect frame = { 0, 0, plan->video.width, plan->video.height };
@@ -571,8 +589,11 @@ convolve_hide_launch (const CfPlan *plan, const CfConvolution &c, const CfVideo 
   work.max = c.max;
   work.sums = static_cast<unsigned long long *> (memory);
   work.means = reinterpret_cast<uint16_t *> (work.sums + capacity);
+  if (area)
+    make_rest (area, in, out, copies, &work.rest);
+  work.paint_blocks = work.rest.blocks;
   for (unsigned i = 0; code == CF_OK && i < (area ? area->n_boxes : 1); i++) {
-    const CfRect &rect = area ? area->box[i].read : frame;
+    const CfRect &rect = area ? area->box[i].write : frame;
     CfImage from, to;
 
     cf_image_part (&from, in, &rect);

@@ -223,10 +223,10 @@ CfCode convolve_separable_launch (Work *work, const AxisWeights &weights, bool i
 CfCode convolve_wide_launch (Work *work, const SeparableWeights &weights, cudaStream_t stream, CfStatus *status);
 /* Returns the bytes of device memory, cleared, that convolve_hide_launch needs for frames up to a size. */
 size_t convolve_hide_bytes (const CfVideo *largest);
-/* Filters a frame of the plan's current size, or each box of an area of it as a frame, with fill, mosaic or privacy.
- * The next frame's launch must be queued behind this one. */
+/* Filters a frame of the plan's current size, or each box of an area of it as a frame, with fill, mosaic or privacy;
+ * `copies`: copies what no box has as well. The next frame's launch must be queued behind this one. */
 CfCode convolve_hide_launch (const CfPlan *plan, const CfConvolution &c, const CfVideo *largest, void *memory, bool pdl,
-    const CfArea *area, const CfImage *in, const CfImage *out, cudaStream_t stream, CfStatus *status);
+    const CfArea *area, bool copies, const CfImage *in, const CfImage *out, cudaStream_t stream, CfStatus *status);
 /* Fills the weights of long.cu; returns false if it cannot filter with `c`. */
 bool convolve_fill_long (const CfConvolution &c, LongWeights *weights);
 /* Returns the bytes of device memory that convolve_long_launch needs for frames up to a size. */

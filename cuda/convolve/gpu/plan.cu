@@ -527,7 +527,7 @@ convolve_enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfIma
   CfCode code;
 
   if (s->kind == HIDE)
-    return convolve_hide_launch (plan, s->c, &s->largest, s->cells, s->pdl, NULL, in, out, handle, status);
+    return convolve_hide_launch (plan, s->c, &s->largest, s->cells, s->pdl, NULL, false, in, out, handle, status);
   make_work (plan, in, out, &work);
   if (s->kind == PASSES) {
     work.rounding = s->passes;
@@ -557,14 +557,14 @@ convolve_enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfIma
   }
 }
 
-/* Mosaic and privacy. */
+/* Mosaic, privacy and fill. */
 CfCode
-convolve_enqueue_boxes (CfPlan *plan, CfStream *stream, const CfArea *area, const CfImage *in, const CfImage *out,
-    CfStatus *status)
+convolve_enqueue_boxes (CfPlan *plan, CfStream *stream, const CfArea *area, bool copies, const CfImage *in,
+    const CfImage *out, CfStatus *status)
 {
   State *s = state_of (plan);
 
-  return convolve_hide_launch (plan, s->c, &s->largest, s->cells, s->pdl, area, in, out,
+  return convolve_hide_launch (plan, s->c, &s->largest, s->cells, s->pdl, area, copies, in, out,
       static_cast<cudaStream_t> (cf_stream_handle (stream)), status);
 }
 

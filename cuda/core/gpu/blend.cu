@@ -3,32 +3,20 @@
  *
  * core/gpu/blend.cu: the blend of core/area.c on the GPU, and the copy of the rest of the frame: one launch for all
  * boxes and planes of a frame. */
-#include "core/area.h"
-#include "core/gpu/launch.cuh"
+#include "core/gpu/rest.cuh"
 
 namespace {
 
 using namespace cf;
 
 constexpr int block_w = 32, block_h = 8;
-/* Bytes of a row, and rows, that a block copies: a warp 4 rows. */
-constexpr int window = 512, batch = 4, window_h = batch * block_h;
 
+/* A box of the area, beside its Hole. */
 struct Box {
-  int16_t x, y, width, height; /* in pixels */
   uint16_t shape, n;
   int16_t across; /* blocks side by side in a plane */
   bool solid;
   int first_block;
-};
-
-struct Image {
-  const uint8_t *in, *filtered;
-  uint8_t *out;
-  long long in_pitch, filtered_pitch, out_pitch;
-  int row_bytes, rows;
-  int group, w_sub, h_sub;  /* `group` bytes have 1 << w_sub pixels */
-  int first_block, windows; /* of the copy of the rest, side by side */
 };
 
 struct Component {
@@ -37,13 +25,13 @@ struct Component {
 
 struct Work {
   int width, height; /* of the frame */
-  int copies; /* the first blocks copy the rest of the frame */
-  int blocks; /* all */
-  int n_boxes;
-  uint8_t n_planes, n_components, bytes, bits, shift;
+  int blocks;        /* the first of which copy the rest of the frame */
+  uint8_t n_components, bytes, bits, shift;
   bool ellipses, invert, interlaced;
   const uint8_t *map;
-  Image plane[CF_MAX_PLANES];
+  const uint8_t *filtered[CF_MAX_PLANES];
+  long long filtered_pitch[CF_MAX_PLANES];
+  Rest rest;
   Component comp[4];
   Box box[CF_AREA_BOXES];
   CfShape shape[CF_AREA_SHAPES];
@@ -127,79 +115,6 @@ blend_word (const Work &work, const uint8_t *in, const uint8_t *filtered, uint8_
   *reinterpret_cast<unsigned *> (out) = word;
 }
 
-/* The bytes of a plane that are in a box. */
-struct Part {
-  int left, right, top, below;
-};
-
-__device__ __forceinline__ Part
-part_of (const Image &plane, const Box &box)
-{
-  const int left = (box.x >> plane.w_sub) * plane.group, top = box.y >> plane.h_sub;
-
-  return Part { left, left + ((box.width + (1 << plane.w_sub) - 1) >> plane.w_sub) * plane.group, top,
-    top + ((box.height + (1 << plane.h_sub) - 1) >> plane.h_sub) };
-}
-
-/* Copies the x-th window of the y-th 32 rows of a part of a plane, but not what lies in the boxes of `but`, a bit each.
- * Windows begin where the address of the output is a multiple of 16, up to 15 bytes before the part. A lane has 16
- * bytes of each row of its warp, and loads all of them before it stores the first; beyond the part it reads what lies
- * there, but not behind the plane. */
-__device__ __forceinline__ void
-copy_window (const Work &work, const Image &plane, const uint8_t *from, long long from_pitch, const Part &part, int x,
-    int y, unsigned long long but)
-{
-  const int first = part.top + y * window_h + (int) threadIdx.y;
-  unsigned mask[batch];
-  uint8_t *to[batch];
-  uint4 v[batch];
-
-#pragma unroll
-  for (int i = 0; i < batch; i++) {
-    const int row = first + i * block_h;
-    const long long lead = (uintptr_t) (plane.out + row * plane.out_pitch + part.left) & 15;
-    const int at = part.left - (int) lead + x * window + 16 * (int) threadIdx.x;
-    const uint8_t *source = from + row * from_pitch + at;
-    const bool whole = ((uintptr_t) source & 15) == 0 && (row + 1 < plane.rows || at + 16 <= plane.row_bytes);
-
-    to[i] = plane.out + row * plane.out_pitch + at;
-    mask[i] = row < part.below ? bytes_within (at, part.left, part.right) : 0;
-    for (unsigned long long rest = but; rest; rest &= rest - 1) {
-      const Part hole = part_of (plane, work.box[__ffsll ((long long) rest) - 1]);
-
-      if (row >= hole.top && row < hole.below)
-        mask[i] &= ~bytes_within (at, hole.left, hole.right);
-    }
-    v[i] = load_bytes (source, mask[i], whole);
-  }
-#pragma unroll
-  for (int i = 0; i < batch; i++)
-    store_bytes (to[i], mask[i], true, v[i]);
-}
-
-/* Copies a block's part of what no box has. It reads what was complete before the filter's kernels began, and writes
- * what they do not touch: it does not wait for them. */
-__device__ __forceinline__ void
-copy_rest (const Work &work, int block)
-{
-  unsigned long long meets = 0;
-  int p = 0;
-
-  while (p + 1 < work.n_planes && block >= work.plane[p + 1].first_block)
-    p++;
-  const Image &plane = work.plane[p];
-  const int x = (block - plane.first_block) % plane.windows, y = (block - plane.first_block) / plane.windows;
-
-  for (int i = 0; i < work.n_boxes; i++) {
-    const Part part = part_of (plane, work.box[i]);
-
-    if (part.left < (x + 1) * window && part.right > x * window - 16 && part.top < (y + 1) * window_h
-        && part.below > y * window_h)
-      meets |= 1ull << i;
-  }
-  copy_window (work, plane, plane.in, plane.in_pitch, Part { 0, plane.row_bytes, 0, plane.rows }, x, y, meets);
-}
-
 /* Map: the first blocks copy the rest of the frame (copy_rest ()), while the filter's kernels still run. The others
  * wait for these kernels. Each has a part of a box in a plane: a window, where the strength is 255 everywhere; else 32
  * columns of 8 rows, and a thread has one column and its components there. Strengths come from the shapes, an argument
@@ -208,37 +123,40 @@ copy_rest (const Work &work, int block)
 __global__ void __launch_bounds__ (block_w *block_h)
 blend (const __grid_constant__ Work work)
 {
+  const Rest &rest = work.rest;
   int b = 0;
 
-  if ((int) blockIdx.x < work.copies) {
-    copy_rest (work, (int) blockIdx.x);
+  if ((int) blockIdx.x < rest.blocks) {
+    copy_rest (rest, (int) blockIdx.x, (int) threadIdx.y, (int) threadIdx.x);
     return;
   }
-  while (b + 1 < work.n_boxes && (int) blockIdx.x >= work.box[b + 1].first_block)
+  while (b + 1 < rest.n_holes && (int) blockIdx.x >= work.box[b + 1].first_block)
     b++;
   const Box &box = work.box[b];
-  const int p = ((int) blockIdx.x - box.first_block) % work.n_planes;
-  const int block = ((int) blockIdx.x - box.first_block) / work.n_planes;
+  const Hole &hole = rest.hole[b];
+  const int p = ((int) blockIdx.x - box.first_block) % rest.n_planes;
+  const int block = ((int) blockIdx.x - box.first_block) / rest.n_planes;
   const int x = block % box.across, y = block / box.across;
-  const Image &plane = work.plane[p];
+  const RestPlane &plane = rest.plane[p];
   int strength = 0, w_sub = -1;
 
   griddep_wait ();
   if (box.solid) {
-    copy_window (work, plane, plane.filtered, plane.filtered_pitch, part_of (plane, box), x, y, 0);
+    copy_window (rest, plane, work.filtered[p], work.filtered_pitch[p], part_of (plane, hole), x, y,
+        (int) threadIdx.y, (int) threadIdx.x, 0);
     return;
   }
   for (int i = 0; i < work.n_components; i++) {
     const Component &c = work.comp[i];
     const int column = x * block_w + (int) threadIdx.x, row = y * block_h + (int) threadIdx.y;
 
-    if (c.plane != p || column >= (box.width + (1 << c.w_sub) - 1) >> c.w_sub
-        || row >= (box.height + (1 << c.h_sub) - 1) >> c.h_sub)
+    if (c.plane != p || column >= (hole.width + (1 << c.w_sub) - 1) >> c.w_sub
+        || row >= (hole.height + (1 << c.h_sub) - 1) >> c.h_sub)
       continue;
-    const int at_x = (box.x >> c.w_sub) + column, at_y = (box.y >> c.h_sub) + row;
+    const int at_x = (hole.x >> c.w_sub) + column, at_y = (hole.y >> c.h_sub) + row;
     const long long at = ((long long) at_x * c.step + c.offset) * work.bytes;
     const uint8_t *in = plane.in + at_y * plane.in_pitch + at;
-    const uint8_t *filtered = plane.filtered + at_y * plane.filtered_pitch + at;
+    const uint8_t *filtered = work.filtered[p] + at_y * work.filtered_pitch[p] + at;
     uint8_t *out = plane.out + at_y * plane.out_pitch + at;
 
     if (w_sub != c.w_sub)
@@ -259,14 +177,13 @@ void
 fill_work (Work *work, const CfFrame *frame, const void *map)
 {
   const CfArea *area = frame->area;
-  const CfImage *in = frame->in, *filtered = frame->scratch, *out = frame->out;
   const CfFormatInfo *info = cf_format_info (area->format);
   int bytes = 0; /* of a pixel in a plane, at most */
 
   *work = Work ();
+  make_rest (area, frame->in, frame->out, frame->copies, &work->rest);
   work->width = area->width;
   work->height = area->height;
-  work->n_planes = info->n_planes;
   work->n_components = info->n_components;
   work->bytes = info->bytes;
   work->bits = info->bits;
@@ -277,43 +194,26 @@ fill_work (Work *work, const CfFrame *frame, const void *map)
   work->map = static_cast<const uint8_t *> (map);
   for (int i = 0; i < info->n_components; i++) {
     const CfComponent &c = info->comp[i];
-    Image &plane = work->plane[c.plane];
 
     work->comp[i] = { c.plane, c.offset, c.step, c.w_sub, c.h_sub, c.bit, c.bits };
-    plane.w_sub = c.w_sub > plane.w_sub ? c.w_sub : plane.w_sub;
-    plane.h_sub = c.h_sub;
   }
   for (int p = 0; p < info->n_planes; p++) {
-    Image &plane = work->plane[p];
+    const RestPlane &plane = work->rest.plane[p];
 
-    plane.in = static_cast<const uint8_t *> (in->plane[p].data);
-    plane.filtered = static_cast<const uint8_t *> (filtered->plane[p].data);
-    plane.out = static_cast<uint8_t *> (out->plane[p].data);
-    plane.in_pitch = (long long) in->plane[p].pitch;
-    plane.filtered_pitch = (long long) filtered->plane[p].pitch;
-    plane.out_pitch = (long long) out->plane[p].pitch;
-    plane.group = (int) cf_plane_row_bytes (info->format, 1 << plane.w_sub, p);
+    work->filtered[p] = static_cast<const uint8_t *> (frame->scratch->plane[p].data);
+    work->filtered_pitch[p] = (long long) frame->scratch->plane[p].pitch;
     bytes = plane.group >> plane.w_sub > bytes ? plane.group >> plane.w_sub : bytes;
-    plane.row_bytes = (int) cf_plane_row_bytes (info->format, area->width, p);
-    plane.rows = cf_plane_rows (info->format, area->height, p);
-    plane.windows = (plane.row_bytes + (plane.out_pitch % 16 ? 15 : (int) ((uintptr_t) plane.out % 16)) + window - 1)
-        / window;
-    plane.first_block = work->copies;
-    if (frame->copies)
-      work->copies += plane.windows * ((plane.rows + window_h - 1) / window_h);
   }
-  work->blocks = work->copies;
+  work->blocks = work->rest.blocks;
   for (unsigned i = 0; i < area->n_boxes; i++) {
     const CfBox &b = area->box[i];
-    const int across = b.solid ? (bytes * (b.write.width + 1) + 15 + window - 1) / window
+    const int across = b.solid ? (bytes * (b.write.width + 1) + 15 + rest_w - 1) / rest_w
                                : (b.write.width + block_w - 1) / block_w;
-    const int down = (b.write.height + (b.solid ? window_h : block_h) - 1) / (b.solid ? window_h : block_h);
+    const int down = (b.write.height + (b.solid ? rest_h : block_h) - 1) / (b.solid ? rest_h : block_h);
 
-    work->box[i] = { (int16_t) b.write.x, (int16_t) b.write.y, (int16_t) b.write.width, (int16_t) b.write.height,
-      (uint16_t) b.shape, (uint16_t) b.n, (int16_t) across, b.solid, work->blocks };
-    work->blocks += across * down * work->n_planes;
+    work->box[i] = { (uint16_t) b.shape, (uint16_t) b.n, (int16_t) across, b.solid, work->blocks };
+    work->blocks += across * down * info->n_planes;
   }
-  work->n_boxes = (int) area->n_boxes;
   memcpy (work->shape, area->shape, area->n_shapes * sizeof *area->shape);
 }
 
@@ -328,6 +228,6 @@ cf_cuda_blend (CfStream *stream, const CfFrame *frame, const void *map, bool dep
   fill_work (&work, frame, map);
   /* without a box no block would wait */
   return launch_kernel ("blend", (const void *) blend,
-      work.blocks, dim3 (block_w, block_h), arguments, 0, dependent && work.n_boxes > 0,
+      work.blocks, dim3 (block_w, block_h), arguments, 0, dependent && work.rest.n_holes > 0,
       static_cast<cudaStream_t> (cf_stream_handle (stream)), status);
 }
