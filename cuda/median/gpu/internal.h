@@ -97,6 +97,14 @@ bool median_sorted_fits (const CfMedianWindow &window, int n_primary, int max_sh
 CfCode median_launch_sorted (Launch *launch, const CfMedianWindow &window, MedianTiles *tiles, const CfContext *context,
     bool pdl, cudaStream_t stream, CfStatus *status);
 
+/* ---- small windows, any rank --------------------------------------------- */
+
+constexpr int median_small = 15; /* samples at most */
+
+/* Filters by sorting each window of one frame. n_primary: packed: number of fields, else 0. */
+CfCode median_launch_small (Launch *launch, const CfMedianWindow &window, int n_primary, bool pdl, cudaStream_t stream,
+    CfStatus *status);
+
 /* ---- any window, any rank: tree and select ------------------------------- */
 
 /* These kernels read copies of the components that already contain the border,
@@ -106,8 +114,6 @@ CfCode median_launch_sorted (Launch *launch, const CfMedianWindow &window, Media
  * With packed colours a field has one padded plane of 32-bit numbers, that of its primary plane, which is the plane of
  * the first channel in Launch::plane; the second and third channel follow at a distance of `n_primary` planes. */
 constexpr int median_pad = 127, median_pad_right = 127 + 384, median_pad_below = 127 + 64;
-/* The most samples of a window of any shape that select holds in registers; with more, sorted tiles are faster. */
-constexpr int median_held = 15;
 
 struct MedianPadded {
   const uint8_t *frame[CF_MEDIAN_MAX_DEPTH]; /* the one that is filtered first */

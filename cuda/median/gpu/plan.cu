@@ -6,6 +6,7 @@
  * | variant | windows | cost | source |
  * | registers KxK | 3 x 3 and 5 x 5 of 8-bit planes, median, one frame | grows with the window | registers.cu |
  * | network KxK | square 3..17, median, one frame | grows with the window | network.cuh |
+ * | small | up to 15 samples, one frame | grows with the window | select.cu |
  * | flat | 3 to 255 columns, 8 bit, one frame | grows with the window's width | flat.cu |
  * | sorted | the same, 10 to 16 bits or packed, up to 165 x 165 (9.0) | the same, and sorting | sort.cu, flat.cu |
  * | select | any | one load per bit and sample of the window | select.cu |
@@ -18,17 +19,17 @@ namespace {
 using namespace cf;
 
 /* The variants: the registers' rows, those of the table of networks, then these. */
-constexpr int NETWORK = median_n_registers, FLAT = NETWORK + median_n_networks, SORTED = FLAT + 1, SELECT = SORTED + 1,
-    TREE = SELECT + 1;
+constexpr int NETWORK = median_n_registers, SMALL = NETWORK + median_n_networks, FLAT = SMALL + 1, SORTED = FLAT + 1,
+    SELECT = SORTED + 1, TREE = SELECT + 1;
 
 const char *const variants[] = { "registers 3x3", "registers 5x5", "network 3x3", "network 5x5", "network 7x7",
-  "network 9x9", "network 11x11", "network 13x13", "network 15x15", "network 17x17", "flat", "sorted", "select",
-  "tree", NULL };
+  "network 9x9", "network 11x11", "network 13x13", "network 15x15", "network 17x17", "small", "flat", "sorted",
+  "select", "tree", NULL };
 
 /* Fastest first (docs/notes/median.md). */
 constexpr int network_13 = NETWORK + 5; /* behind flat where samples of a component lie apart */
-const int order[] = { 0, 1, NETWORK, NETWORK + 1, NETWORK + 2, NETWORK + 3, NETWORK + 4, network_13, FLAT, NETWORK + 6,
-  NETWORK + 7, SORTED };
+const int order[] = { 0, 1, NETWORK, NETWORK + 1, NETWORK + 2, NETWORK + 3, NETWORK + 4, network_13, FLAT, SMALL,
+  NETWORK + 6, NETWORK + 7, SORTED };
 /* Bytes. The second-level caches of an H100 and an H200, of 50 and 60 MB, hold such a frame and its output. */
 constexpr long long cached_frame = 16 << 20;
 
@@ -80,7 +81,7 @@ network_fits (const CfPlan *plan, const CfMedianWindow &window, int k)
 bool
 is_missing (const State &s, int variant)
 {
-  return variant >= NETWORK && variant < FLAT && !s.has_network[variant - NETWORK];
+  return variant >= NETWORK && variant < SMALL && !s.has_network[variant - NETWORK];
 }
 
 /* Returns whether all planes are of one component of 8 bits, or of pairs of them as the chroma of NV12. */
@@ -183,8 +184,10 @@ fits (const CfPlan *plan, const State &s, int variant)
     return false;
   if (variant < NETWORK)
     return registers_fit (plan, s.window, variant);
-  if (variant < FLAT)
+  if (variant < SMALL)
     return network_fits (plan, s.window, networks (plan)[variant - NETWORK].k);
+  if (variant == SMALL)
+    return s.window.n <= median_small && s.window.depth == 1;
   if (variant == FLAT)
     return flat_fits (plan, s.window);
   if (variant == SORTED)
@@ -198,15 +201,6 @@ fits (const CfPlan *plan, const State &s, int variant)
 /* Loads per output up to which select is faster than the tree, for samples of up
  * to 10 bits and of 16 bits, whose trees have more nodes (docs/notes/median.md). */
 constexpr int select_loads_narrow = 300, select_loads_wide = 3200;
-
-/* Returns whether a variant of `order` that fits comes before those behind it. */
-bool
-is_faster (const CfPlan *plan, const State &s, int variant)
-{
-  if (variant == SORTED)
-    return s.window.n > median_held;
-  return variant != network_13 || is_planar (plan) || !flat_fits (plan, s.window);
-}
 
 CfCode
 choose (const CfPlan *plan, State *s, CfStatus *status)
@@ -223,7 +217,7 @@ choose (const CfPlan *plan, State *s, CfStatus *status)
         cf_format_info (plan->video.format)->name);
   s->variant = loads > limit && s->window.n > s->window.depth && fits (plan, *s, TREE) ? TREE : SELECT;
   for (int i = (int) (sizeof order / sizeof order[0]) - 1; i >= 0; i--)
-    if (fits (plan, *s, order[i]) && is_faster (plan, *s, order[i]))
+    if (fits (plan, *s, order[i]) && (order[i] != network_13 || is_planar (plan) || !flat_fits (plan, s->window)))
       s->variant = order[i];
   if (plan->preferred >= 0)
     s->variant = plan->preferred;
@@ -378,8 +372,10 @@ median_enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage
   make_launch (plan, in, out, params_of (plan)->threshold, &launch);
   if (s->variant < NETWORK && median_registers_fit (launch))
     return median_launch_registers (&launch, s->variant, s->pdl, handle, status);
-  if (s->variant < FLAT)
+  if (s->variant < SMALL)
     return launch_network (plan, s->window.w, handle, &launch, status);
+  if (s->variant == SMALL)
+    return median_launch_small (&launch, s->window, s->padded.n_primary, s->pdl, handle, status);
   if (s->variant == FLAT)
     return median_launch_flat (&launch, s->window, plan->context, s->pdl, handle, status);
   if (s->variant == SORTED) {
