@@ -345,26 +345,30 @@ count_rows (const FlatLane &lane, unsigned row, int rounds)
 
 /* ---- rows ----------------------------------------------------------------- */
 
-/* Where a lane's words of a row come from, N at most: words of four samples (WORDS), or samples. */
-template<int N, bool WORDS> struct FlatSource {
-  static constexpr int parts = WORDS ? 1 : 4;
+/* Where a lane's words of a row come from, N at most. STEP: of samples in words of the image, 1 or 2; 0: samples are
+ * read one by one. */
+template<int N, int STEP> struct FlatSource {
+  static constexpr int parts = STEP > 0 ? STEP : 4;
   const uint8_t *from[N][parts]; /* in row 0 */
-  unsigned pick[N];              /* repeats the outermost sample where the word is beyond the image */
+  unsigned pick[N];              /* selects samples, and repeats the outermost one where the word is beyond the image */
   unsigned raw[2][N][parts];     /* of two rows */
 
   /* Finds the words from column x on, which is a multiple of 4; lanes without one get the last one. */
   __device__ __forceinline__ void
   find (const Plane &plane, int x, int staged)
   {
+    const unsigned offset = STEP > 1 ? (unsigned) ((uintptr_t) plane.in & 3) : 0;
+
 #pragma unroll
     for (int i = 0; i < N; i++) {
       const int first = x + 4 * min ((int) (threadIdx.x & 31) + 32 * i, staged - 1);
       const QuadColumn c = quad_column (plane, first);
 
-      pick[i] = c.pick;
+      pick[i] = (STEP > 1 ? STEP : 1) * c.pick + 0x1111 * offset;
 #pragma unroll
       for (int k = 0; k < parts; k++)
-        from[i][k] = plane.in + (WORDS ? c.x : min (max (first + k, 0), plane.width - 1) * plane.step);
+        from[i][k] = plane.in + (STEP > 0 ? STEP * c.x + 4 * k - (int) offset
+            : min (max (first + k, 0), plane.width - 1) * plane.step);
     }
   }
   /* Loads row y, or the nearest one of the image. */
@@ -377,7 +381,7 @@ template<int N, bool WORDS> struct FlatSource {
     for (int i = 0; i < N; i++)
 #pragma unroll
       for (int k = 0; k < parts; k++)
-        raw[which][i][k] = WORDS ? *(const unsigned *) (from[i][k] + row) : from[i][k][row];
+        raw[which][i][k] = STEP > 0 ? *(const unsigned *) (from[i][k] + row) : from[i][k][row];
   }
   /* Writes the words that were loaded to shared memory. */
   __device__ __forceinline__ void
@@ -389,7 +393,7 @@ template<int N, bool WORDS> struct FlatSource {
       const int word = (int) (threadIdx.x & 31) + 32 * i;
 
       if (word < staged)
-        store_shared (to + 4 * (unsigned) word, WORDS ? __byte_perm (r[0], 0, pick[i])
+        store_shared (to + 4 * (unsigned) word, STEP > 0 ? __byte_perm (r[0], r[parts - 1], pick[i])
             : r[0] | r[1 % parts] << 8 | r[2 % parts] << 16 | r[3 % parts] << 24);
     }
   }
@@ -399,7 +403,7 @@ template<int N, bool WORDS> struct FlatSource {
 __device__ __forceinline__ bool
 has_words (const Plane &plane, int x, int staged)
 {
-  bool words = plane.step == 1;
+  bool words = plane.step <= 2;
 
 #pragma unroll 1
   for (int i = (int) threadIdx.x & 31; i < staged; i += 32)
@@ -537,14 +541,14 @@ lane_of (unsigned shared, unsigned stage, bool narrow)
 }
 
 /* Makes the outputs of the rows y0 .. y1 - 1 from column x0 on, by one warp. `results` gets row y as row y - above. */
-template<class L, bool NARROW, int REST, int FULL, int N, bool WORDS, class Results> __device__ __forceinline__ void
+template<class L, bool NARROW, int REST, int FULL, int N, int STEP, class Results> __device__ __forceinline__ void
 slide (const Plane &plane, const FlatWindow &f, Results results, unsigned shared, int x0, int y0, int y1, int above)
 {
   const int r = f.h / 2;
   const unsigned stage = shared + L::bytes, other = 4 * (unsigned) f.staged;
   const FlatLane lane = lane_of (shared, stage, NARROW);
   unsigned zero = (0x7fffu - (unsigned) f.rank) * 0x10001u;
-  FlatSource<N, WORDS> source;
+  FlatSource<N, STEP> source;
 
   keep (zero);
   source.find (plane, x0 - f.w / 2 - NARROW, f.staged);
@@ -626,15 +630,20 @@ median_flat_kernel (const __grid_constant__ Launch launch, const __grid_constant
       codes.height = tiles.height;
       codes.step = codes.bytes = 1;
       codes.in_words = true;
-      slide<L, NARROW, REST, FULL, N, true> (codes, f,
+      slide<L, NARROW, REST, FULL, N, 1> (codes, f,
           FlatCodes { (uint16_t *) (memory + tiles.results) + column + (threadIdx.x & 31), 32 * tiles.strips }, shared,
           column + tiles.left, y0 + tiles.above, y1 + tiles.above, tiles.above);
-    } else if (has_words (plane, x0 - f.w / 2 - NARROW, f.staged))
-      slide<L, NARROW, REST, FULL, N, true> (plane, f, FlatValues (plane, launch.threshold, x0, y0), shared, x0, y0,
-          y1, 0);
-    else
-      slide<L, NARROW, REST, FULL, N, false> (plane, f, FlatValues (plane, launch.threshold, x0, y0), shared, x0, y0,
-          y1, 0);
+    } else {
+      const FlatValues values (plane, launch.threshold, x0, y0);
+      const bool words = has_words (plane, x0 - f.w / 2 - NARROW, f.staged);
+
+      if (words && plane.step == 1)
+        slide<L, NARROW, REST, FULL, N, 1> (plane, f, values, shared, x0, y0, y1, 0);
+      else if (words)
+        slide<L, NARROW, REST, FULL, N, 2> (plane, f, values, shared, x0, y0, y1, 0);
+      else
+        slide<L, NARROW, REST, FULL, N, 0> (plane, f, values, shared, x0, y0, y1, 0);
+    }
   }
   for (int i = 0; i < launch.n; i++) {
     const Plane &plane = launch.plane[i];
