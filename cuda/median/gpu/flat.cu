@@ -19,7 +19,7 @@
  * An output: the 16 coarse counts, common ones of all four lanes and private ones of its own, are summed up and their
  * running sums compared with the rank; then the same with the 16 fine counts of the value's block.
  *
- * Bound: shared memory, more than half of it the updates of counts, and latencies. Figures: docs/notes/median.md. */
+ * Bound: instructions, most of them to count and to sum up. Figures: docs/notes/median.md. */
 #include "internal.h"
 
 #include <algorithm>
@@ -734,13 +734,13 @@ median_flat_fits (const CfMedianWindow &window, int max_shared)
 }
 
 bool
-median_sorted_fits (const CfMedianWindow &window, int n_primary, int max_shared, MedianTiles *tiles)
+median_sorted_fits (const CfMedianWindow &window, int n_primary, int bits, int max_shared, MedianTiles *tiles)
 {
   *tiles = MedianTiles ();
   tiles->n_primary = n_primary;
   tiles->left = window.w / 2 + (window.w % 4 == 3);
   return median_flat_fits (window, max_shared)
-      && median_sort_fits (4 * flat_window (window).staged, window, max_shared, tiles);
+      && median_sort_fits (4 * flat_window (window).staged, window, bits, max_shared, tiles);
 }
 
 /* The same with tiles.strips = 0 for 8-bit samples as they are. */

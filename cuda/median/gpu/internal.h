@@ -63,12 +63,13 @@ struct MedianTiles {
   int left, above;
   int bucket;              /* samples with the same code, a multiple of 8 and at most 256 */
   int n_primary;           /* packed: number of fields, else 0; as in MedianPadded below */
+  bool values;             /* the list has the samples, not their numbers */
   int first[CF_MAX_VIEWS]; /* number of a plane's first tile */
 };
 
 /* Returns whether tiles for this window fit into `max_shared` bytes of shared memory per block, and lays them out.
  * columns: of samples for 32 outputs side by side; tiles->n_primary and tiles->left are set. */
-bool median_sort_fits (int columns, const CfMedianWindow &window, int max_shared, MedianTiles *tiles);
+bool median_sort_fits (int columns, const CfMedianWindow &window, int bits, int max_shared, MedianTiles *tiles);
 /* Returns the number of a frame's tiles, and sets tiles->first. T: Plane or CfView. */
 template <class T>
 int
@@ -92,7 +93,7 @@ CfCode median_launch_search (Launch *launch, const CfMedianWindow &window, Media
     cudaStream_t stream, CfStatus *status);
 CfCode median_sort_init (int max_shared, CfStatus *status);
 /* Returns whether flat can do this window with such tiles, and lays them out. */
-bool median_sorted_fits (const CfMedianWindow &window, int n_primary, int max_shared, MedianTiles *tiles);
+bool median_sorted_fits (const CfMedianWindow &window, int n_primary, int bits, int max_shared, MedianTiles *tiles);
 /* Filters by sorted tiles. */
 CfCode median_launch_sorted (Launch *launch, const CfMedianWindow &window, MedianTiles *tiles, const CfContext *context,
     bool pdl, cudaStream_t stream, CfStatus *status);

@@ -119,7 +119,7 @@ bool
 sorted_fits (const CfPlan *plan, const State &s, MedianTiles *tiles)
 {
   return s.padded.bytes > 1 && s.window.depth == 1
-      && median_sorted_fits (s.window, s.padded.n_primary, plan->context->max_shared, tiles);
+      && median_sorted_fits (s.window, s.padded.n_primary, s.padded.bits, plan->context->max_shared, tiles);
 }
 
 /* ---- padded planes ------------------------------------------------------ */

@@ -12,6 +12,8 @@
  * count them and then find their places. The others keep the order of those with the same digit: each warp counts the
  * digits of its part of the samples; sums over the digits and the warps are the places; each warp puts its samples
  * there in order, 32 at a time. Lanes with the same digit find each other by ballots.
+ * Samples of 10 bits need one pass. Where a tile's samples fit beside their places, median_count_kernel () has no lists
+ * of numbers: a sample goes to its place with its column and row, and the search finds the sample itself there.
  * Shared memory: counts; bytes of n samples, low, high and, of packed colours, middle ones apart; two lists of sample
  * numbers; the second one begins where the low bytes were. A sample's code takes the place of its high byte.
  * Races: none. Each count belongs to a warp or is added to by atomics, and each place of a list to one sample; barriers
@@ -29,6 +31,7 @@
 namespace cf {
 
 constexpr int first_bits = 11; /* by which the first pass sorts; of samples of 10 bits the only one */
+constexpr int few_bits = 10;   /* of samples that median_count_kernel () sorts */
 
 /* ---- tiles -------------------------------------------------------------- */
 
@@ -36,7 +39,7 @@ constexpr int first_bits = 11; /* by which the first pass sorts; of samples of 1
 static int
 sort_warps (const MedianTiles &tiles)
 {
-  return tiles.n > 21000 ? 32 : tiles.n > 9600 ? 16 : 8;
+  return tiles.n > 21000 ? 32 : tiles.n > 9600 || tiles.values ? 16 : 8;
 }
 
 static int
@@ -44,11 +47,11 @@ sort_shared (const MedianTiles &tiles)
 {
   const int counts = tiles.n_primary ? 256 * (sort_warps (tiles) + 1) : 0;
 
-  return 4 * std::max (counts, 1 << first_bits) + 4 * 32 + (tiles.n_primary ? 6 : 5) * tiles.n + 16;
+  return 4 * std::max (counts, 1 << first_bits) + 4 * 32 + (tiles.n_primary || tiles.values ? 6 : 5) * tiles.n + 16;
 }
 
 bool
-median_sort_fits (int columns, const CfMedianWindow &window, int max_shared, MedianTiles *tiles)
+median_sort_fits (int columns, const CfMedianWindow &window, int bits, int max_shared, MedianTiles *tiles)
 {
   tiles->above = window.h / 2;
   tiles->rows = 64;
@@ -62,8 +65,11 @@ median_sort_fits (int columns, const CfMedianWindow &window, int max_shared, Med
     tiles->list = tiles->places + ((2 * tiles->n + 15) & ~15);
     tiles->results = tiles->list + ((2 * tiles->n + 15) & ~15);
     tiles->bytes = tiles->results + 64 * tiles->strips * tiles->rows;
-    if (sort_shared (*tiles) <= max_shared)
-      return true;
+    for (int few = bits == few_bits; few >= 0; few--) {
+      tiles->values = few;
+      if (sort_shared (*tiles) <= max_shared)
+        return true;
+    }
   }
   return false;
 }
@@ -253,6 +259,62 @@ median_sort_kernel (const __grid_constant__ Launch launch, const __grid_constant
   }
 }
 
+/* The same for samples of few bits, without a list of numbers: each value is counted as it is read. Writes the samples
+ * themselves in the place of their numbers. */
+__global__ void __launch_bounds__ (1024)
+median_count_kernel (const __grid_constant__ Launch launch, const __grid_constant__ MedianTiles tiles,
+    const __grid_constant__ CfMedianWindow window)
+{
+  extern __shared__ __align__ (16) uint8_t sort_memory[];
+  const int n = tiles.n, warps = (int) blockDim.x / 32, warp = (int) threadIdx.x / 32, lane = (int) threadIdx.x & 31;
+  unsigned *sums = (unsigned *) sort_memory, *counts = sums + 32, *sorted = counts + (1 << few_bits);
+  uint16_t *values = (uint16_t *) (sorted + n); /* then codes; n is a multiple of 4 */
+  const Plane &plane = plane_of_block (launch, (int) blockIdx.x);
+  const int block = (int) blockIdx.x - plane.first_block;
+  const int x0 = block % plane.blocks_x * 32 * tiles.strips - tiles.left;
+  const int y0 = block / plane.blocks_x * tiles.rows - tiles.above;
+  uint8_t *to = tiles.memory + (long long) blockIdx.x * tiles.bytes;
+  const unsigned by_bucket = 0xffffffffu / (unsigned) tiles.bucket + 1;
+
+  clear (counts, 1 << few_bits);
+  griddep_wait ();
+  for (int y = warp; y < tiles.height; y += warps) {
+    const uint8_t *row = plane.in + min (max (y0 + y, 0), plane.height - 1) * plane.in_pitch;
+
+#pragma unroll 2
+    for (int x = lane; x < tiles.pitch; x += 32) {
+      const unsigned value = load_sample (plane, row, min (max (x0 + x, 0), plane.width - 1));
+
+      values[y * tiles.pitch + x] = (uint16_t) value;
+      atomicAdd (counts + value, 1u);
+    }
+  }
+  sum_counts (counts, 1 << few_bits, sums);
+  for (int y = warp; y < tiles.height; y += warps) {
+    const unsigned row = window_byte (y, window.h, min (window.h, tiles.rows)) << 8;
+
+#pragma unroll 2
+    for (int x = lane; x < tiles.pitch; x += 32) {
+      const unsigned value = values[y * tiles.pitch + x], place = atomicAdd (counts + value, 1u);
+
+      sorted[place] = value << 16 | row
+          | window_byte (x - (tiles.left - window.w / 2), window.w, min (window.w, 32 * tiles.strips));
+      values[y * tiles.pitch + x] = (uint16_t) __umulhi (place, by_bucket);
+    }
+  }
+  __syncthreads ();
+  for (int i = (int) threadIdx.x; i < (n + 7) / 8 * 2; i += (int) blockDim.x) { /* whole vectors of 8 */
+    const uint4 four = i < n / 4 ? ((const uint4 *) sorted)[i] : make_uint4 (~0u, ~0u, ~0u, ~0u);
+
+    ((uint2 *) (to + tiles.places))[i] = make_uint2 (__byte_perm (four.x, four.y, 0x5410),
+        __byte_perm (four.z, four.w, 0x5410));
+    ((uint2 *) (to + tiles.list))[i] = make_uint2 (__byte_perm (four.x, four.y, 0x7632),
+        __byte_perm (four.z, four.w, 0x7632));
+    if (i < n / 4)
+      ((unsigned *) to)[i] = __byte_perm (((const uint2 *) values)[i].x, ((const uint2 *) values)[i].y, 0x6420);
+  }
+}
+
 /* ---- searching ---------------------------------------------------------- */
 
 constexpr int search_rows = 8; /* of outputs, by a block */
@@ -292,7 +354,7 @@ find_sample (const uint4 *places, unsigned origin, unsigned size, int equal)
 }
 
 /* A block of 32 x 8 threads has 8 rows of a tile's outputs; a thread has one of each strip. */
-__global__ void __launch_bounds__ (32 * search_rows)
+template<bool VALUES> __global__ void __launch_bounds__ (32 * search_rows)
 median_search_kernel (const __grid_constant__ Launch launch, const __grid_constant__ MedianTiles tiles,
     const __grid_constant__ CfMedianWindow window, int slices)
 {
@@ -309,16 +371,18 @@ median_search_kernel (const __grid_constant__ Launch launch, const __grid_consta
     return;
   for (int x = (int) threadIdx.x; x < 32 * tiles.strips && x0 + x < plane.width; x += 32) {
     const unsigned first = found[x] / 256 * (unsigned) tiles.bucket, equal = found[x] & 255;
-    const unsigned sample = ((const uint16_t *) (memory + tiles.list))[first + find_sample (
+    unsigned result = ((const uint16_t *) (memory + tiles.list))[first + find_sample (
         (const uint4 *) (memory + tiles.places + 2 * first), ((unsigned) y << 8 | (unsigned) x) * 0x10001u, size,
         (int) equal)];
-    const int row = (int) __umulhi (sample, tiles.by_pitch), column = (int) sample - row * tiles.pitch;
-    const int from_x = min (max (x0 - tiles.left + column, 0), plane.width - 1);
-    const int from_y = min (max (y0 - tiles.above + row, 0), plane.height - 1);
 
+    if (!VALUES) {
+      const int row = (int) __umulhi (result, tiles.by_pitch), column = (int) result - row * tiles.pitch;
+
+      result = load_value (launch, index, tiles.n_primary, min (max (x0 - tiles.left + column, 0), plane.width - 1),
+          min (max (y0 - tiles.above + row, 0), plane.height - 1));
+    }
     store_result (launch, index, tiles.n_primary, x0 + x, y0 + y,
-        load_value (launch, index, tiles.n_primary, x0 + x, y0 + y),
-        load_value (launch, index, tiles.n_primary, from_x, from_y));
+        load_value (launch, index, tiles.n_primary, x0 + x, y0 + y), result);
   }
 }
 
@@ -335,18 +399,19 @@ deal_tiles (Launch *launch, MedianTiles *tiles, int blocks_per_tile)
 }
 
 static const void *
-sort_kernel (int bits)
+sort_kernel (int bits, bool values)
 {
-  switch (bits) {
-    case 8:
-      return (const void *) median_sort_kernel<8, true>;
-    case 10:
-      return (const void *) median_sort_kernel<0, false>;
-    case 12:
-      return (const void *) median_sort_kernel<12 - first_bits, false>;
-    default:
-      return (const void *) median_sort_kernel<16 - first_bits, false>;
-  }
+  return values    ? (const void *) median_count_kernel
+      : bits == 8  ? (const void *) median_sort_kernel<8, true>
+      : bits == 10 ? (const void *) median_sort_kernel<0, false>
+      : bits == 12 ? (const void *) median_sort_kernel<12 - first_bits, false>
+                   : (const void *) median_sort_kernel<16 - first_bits, false>;
+}
+
+static const void *
+search_kernel (bool values)
+{
+  return values ? (const void *) median_search_kernel<true> : (const void *) median_search_kernel<false>;
 }
 
 CfCode
@@ -357,9 +422,9 @@ median_launch_sort (Launch *launch, const CfMedianWindow &window, MedianTiles *t
   void *arguments[] = { launch, tiles, &copy };
 
   deal_tiles (launch, tiles, 1);
-  return launch->blocks == 0 ? CF_OK : launch_kernel ("median: sort", sort_kernel (launch->plane[0].bits),
-      launch->blocks, 32 * (unsigned) sort_warps (*tiles), arguments, (size_t) sort_shared (*tiles), pdl, stream,
-      status);
+  return launch->blocks == 0 ? CF_OK : launch_kernel ("median: sort",
+      sort_kernel (launch->plane[0].bits, tiles->values), launch->blocks, 32 * (unsigned) sort_warps (*tiles),
+      arguments, (size_t) sort_shared (*tiles), pdl, stream, status);
 }
 
 CfCode
@@ -371,18 +436,18 @@ median_launch_search (Launch *launch, const CfMedianWindow &window, MedianTiles 
   void *arguments[] = { launch, tiles, &copy, &slices };
 
   deal_tiles (launch, tiles, slices);
-  return launch->blocks == 0 ? CF_OK : launch_kernel ("median: search", (const void *) median_search_kernel,
-      launch->blocks, dim3 (32, search_rows), arguments, 0, pdl, stream, status);
+  return launch->blocks == 0 ? CF_OK : launch_kernel ("median: search", search_kernel (tiles->values), launch->blocks,
+      dim3 (32, search_rows), arguments, 0, pdl, stream, status);
 }
 
 CfCode
 median_sort_init (int max_shared, CfStatus *status)
 {
-  CfCode code = load_kernels ({ (const void *) median_search_kernel }, median_loading, status);
+  CfCode code = load_kernels ({ search_kernel (false), search_kernel (true) }, median_loading, status);
 
-  for (int bits = 8; code == CF_OK && bits <= 14; bits += 2)
-    code = cf_cuda_check (cudaFuncSetAttribute (sort_kernel (bits), cudaFuncAttributeMaxDynamicSharedMemorySize,
-        max_shared), median_loading, status);
+  for (int bits = 8; code == CF_OK && bits <= 16; bits += 2)
+    code = cf_cuda_check (cudaFuncSetAttribute (sort_kernel (bits, bits == 16),
+        cudaFuncAttributeMaxDynamicSharedMemorySize, max_shared), median_loading, status);
   return code;
 }
 
