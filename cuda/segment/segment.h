@@ -200,6 +200,9 @@ typedef struct {
 #define CF_SEGMENT_LIMIT 81920u          /* L of step 9, */
 #define CF_SEGMENT_LIMIT_STEP 2048u      /* and by what it grows */
 #define CF_SEGMENT_COST_CELLS (1u << 24) /* cells beyond these do not count for a cost */
+/* The next L with which regions may pick where no pair costs less than `least`. */
+#define CF_SEGMENT_NEXT_LIMIT(limit, least) \
+  ((limit) + (((least) > (limit) ? (least) - (limit) : 0) / CF_SEGMENT_LIMIT_STEP + 1) * CF_SEGMENT_LIMIT_STEP)
 
 /* Returns N of rel: the square of a threshold in 0..1, in fixed point with 16 fractional bits. */
 static inline uint32_t

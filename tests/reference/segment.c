@@ -295,6 +295,13 @@ flood (Work *w, const int *class, int *stack)
 }
 
 static void
+set_mean (Region *r)
+{
+  for (int k = 0; k < 3; k++)
+    r->mean.c[k] = (int) ((r->sum[k] + r->n / 2) / r->n);
+}
+
+static void
 count_regions (Work *w)
 {
   for (int i = 0; i < w->n; i++) {
@@ -309,8 +316,8 @@ count_regions (Work *w)
       r->sum[k] += (uint64_t) w->p[i].c[k];
   }
   for (int i = 0; i < w->n; i++)
-    for (int k = 0; w->root[i] == i && k < 3; k++)
-      w->region[i].mean.c[k] = (int) ((w->region[i].sum[k] + w->region[i].n / 2) / w->region[i].n);
+    if (w->root[i] == i)
+      set_mean (&w->region[i]);
 }
 
 /* Returns whether a component is one of the pieces of an old region that may continue it. */
@@ -396,12 +403,11 @@ cost_of (const Work *w, int region, int with)
   return 8192 * others + c;
 }
 
-/* Makes `with` the pick of `region` if it is the best so far: by distance in growth, by cost in merging. */
+/* Makes `with` the pick of `region` if it is the best so far. cost: the distance of the two in growth. */
 static void
-offer (Work *w, int region, int with, bool grows)
+offer (Work *w, int region, int with, uint64_t cost)
 {
-  const uint64_t d = (uint64_t) distance (&w->region[region].mean, &w->region[with].mean);
-  const uint64_t key = (grows ? d : cost_of (w, region, with)) << 32 | (uint32_t) with;
+  const uint64_t key = cost << 32 | (uint32_t) with;
 
   if (key < w->best[region]) {
     w->best[region] = key;
@@ -445,14 +451,18 @@ join (Work *w)
     return false;
   for (int i = 0; i < w->n; i++)
     if (w->root[i] == i && w->next[i] != i) {
+      const Region *from = &w->region[i];
       Region *to = &w->region[w->next[i]];
 
-      to->seeded = to->seeded || w->region[i].seeded;
-      to->claim = w->region[i].claim > to->claim ? w->region[i].claim : to->claim;
+      to->seeded = to->seeded || from->seeded;
+      to->claim = MAX (to->claim, from->claim);
+      to->n += from->n;
+      for (int k = 0; k < 3; k++)
+        to->sum[k] += from->sum[k];
+      set_mean (to);
     }
   for (int i = 0; i < w->n; i++)
     w->root[i] = w->next[w->root[i]];
-  count_regions (w);
   return true;
 }
 
@@ -491,9 +501,10 @@ is_smaller (const Work *w, int region, int with)
   return w->region[with].marked || n < other || (n == other && region > with);
 }
 
-/* limit: the round of BY_MEAN, M of BY_SIZE, L of BY_COST. No region is marked during growth. */
+/* limit: the round of BY_MEAN, M of BY_SIZE, L of BY_COST; cost: of joining the two. No region is marked during growth.
+ */
 static bool
-may_pick (const Work *w, int region, int with, RoundKind kind, uint32_t limit)
+may_pick (const Work *w, int region, int with, RoundKind kind, uint32_t limit, uint64_t cost)
 {
   const Region *a = &w->region[region], *b = &w->region[with];
 
@@ -507,7 +518,7 @@ may_pick (const Work *w, int region, int with, RoundKind kind, uint32_t limit)
     case BY_SIZE:
       return a->n < limit;
     default:
-      return is_smaller (w, region, with) && cost_of (w, region, with) < limit;
+      return cost < limit && is_smaller (w, region, with);
   }
 }
 
@@ -520,11 +531,16 @@ run_round (Work *w, RoundKind kind, uint32_t limit)
   }
   for (int y = 0, i = 0; y < w->u->rows; y++)
     for (int x = 0; x < w->u->columns; x++, i++)
-      for (int k = 0; k < 4; k++) {
-        int other = neighbour_at (w->u, x, y, k);
+      for (int k = 2; k < 4; k++) { /* right and below: each pair once */
+        const int other = neighbour_at (w->u, x, y, k), a = w->root[i], b = other >= 0 ? w->root[other] : a;
+        const uint64_t cost = a == b ? 0
+            : kind == GROW           ? (uint64_t) distance (&w->region[a].mean, &w->region[b].mean)
+                                     : cost_of (w, a, b);
 
-        if (other >= 0 && w->root[other] != w->root[i] && may_pick (w, w->root[i], w->root[other], kind, limit))
-          offer (w, w->root[i], w->root[other], kind == GROW);
+        if (a != b && may_pick (w, a, b, kind, limit, cost))
+          offer (w, a, b, cost);
+        if (a != b && may_pick (w, b, a, kind, limit, cost))
+          offer (w, b, a, cost);
       }
   return join (w);
 }

@@ -65,10 +65,17 @@ typedef struct {
   uint32_t a, b;
 } CfSgEdge;
 
-/* The border of two regions: the number of pairs of touching cells, and how many of these are weak. */
+/* The border of two regions: the number of pairs of touching cells, and how many of these are weak; in merging the cost
+ * of joining the two, and for how many k from 0 on their means are similar with N >> k (step 8), as far as was asked.
+ */
 typedef struct {
   uint32_t a, b;
-  uint32_t pairs, weak;
+  union {
+    uint32_t pairs, cost;
+  };
+  union {
+    uint32_t weak, alike;
+  };
 } CfSgBorder;
 
 /* How the samples of a plane are painted. */
@@ -128,7 +135,7 @@ typedef struct {
   CfSgBorder *border, *sorted;
   CfSgEdge *edge;
   CfSgRange *strip_edges; /* of each strip: the range of its edges, of its borders, or of its list of cells */
-  uint32_t n_borders;
+  uint32_t n_borders, least;
   uint8_t *moved; /* flags the cells to which the last move of the borders gave another region */
   int move;       /* number of the current move */
 

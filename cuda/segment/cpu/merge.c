@@ -62,6 +62,7 @@ find_roots_task (CfSgCpu *m, int task, uint8_t *scratch)
 static void
 add_region (CfSgCpu *m, uint32_t from, uint32_t to)
 {
+  m->is_touched[from] = true;
   cf_sg_add (&m->sum[to], &m->sum[from]);
   m->claim[to] = m->claim[to] > m->claim[from] ? m->claim[to] : m->claim[from];
   if (!m->is_touched[to]) {
@@ -76,6 +77,8 @@ gather_live (CfSgCpu *m)
 {
   uint32_t left = 0;
 
+  for (uint32_t i = 0; i < m->n_touched; i++)
+    m->is_touched[m->touched[i]] = false;
   m->n_touched = 0;
   for (uint32_t i = 0; i < m->n_live; i++) {
     const uint32_t r = m->live[i];
@@ -91,7 +94,6 @@ gather_live (CfSgCpu *m)
     const uint32_t r = m->touched[i];
 
     m->node[r].mean = cf_sg_mean (&m->sum[r]) | (m->node[r].mean & CF_SG_SEEDED);
-    m->is_touched[r] = false;
   }
 }
 
@@ -136,9 +138,11 @@ compact (CfSgCpu *m, uint32_t *renumber)
   for (uint32_t r = 0; r < m->n_regions; r++)
     renumber[r] = renumber[region_root (m->node, r)];
   m->n_regions = n;
+  m->n_touched = 0;
   for (uint32_t r = 0; r < n; r++) {
     m->node[r].next = r;
     m->node[r].best = CF_SG_NO_PICK;
+    m->is_touched[r] = false;
   }
 }
 
@@ -459,7 +463,7 @@ add_pair (CfSgCpu *m, uint32_t first, uint32_t k, size_t at, size_t other)
     m->border[k - 1].weak += weak;
     return k;
   }
-  m->border[k] = (CfSgBorder) { a, b, 1, weak };
+  m->border[k] = (CfSgBorder) { a, b, { 1 }, { weak } };
   return k + 1;
 }
 
@@ -585,63 +589,100 @@ offer_merge (CfSgCpu *m, uint32_t region, uint32_t with, uint64_t key)
     m->node[region].best = key | with;
 }
 
-/* Which regions pick in a round: those of two that are similar (step 8; `shift` lowers the threshold), those of fewer
- * than min_cells cells, or those that cost less than `limit` (9). */
+/* Which regions pick in a round: of two those whose border is more alike than `alike` (step 8) or costs less than
+ * `limit` (9), and those of fewer than min_cells cells. first: of all rounds; begins: the first with these values. */
 typedef struct {
-  bool by_mean;
-  int shift;
-  uint32_t min_cells, limit;
+  uint32_t alike, min_cells, limit;
+  bool first, begins;
 } Stage;
 
-/* Returns whether two regions may join in step 8. d: the distance of their means; cells: of the smaller one. */
-static inline bool
-is_similar (const CfSgCpu *m, uint32_t a, uint32_t b, uint32_t d, uint64_t cells, int shift)
-{
-  const uint32_t lengths = cf_sg_length (m->node[a].mean) + cf_sg_length (m->node[b].mean);
+#define NO_MEANS UINT32_MAX /* Stage.alike of step 9 */
 
-  return !(m->claim[a] && m->claim[b]) &&
-      cf_sg_near (d, lengths, m->setup.merge[63 - __builtin_clzll (cells)] >> shift);
+/* Sets the ends of a border to the regions of which they are parts now, and then its cost and how alike these are,
+ * which counts up to `most`. Returns false if it lies inside a region. */
+static bool
+rate_border (const CfSgCpu *m, CfSgBorder *s, uint32_t most)
+{
+  const uint32_t a = s->a = m->node[s->a].next, b = s->b = m->node[s->b].next;
+  const uint32_t p = m->node[a].mean, q = m->node[b].mean, d = cf_sg_distance (p, q);
+  const uint64_t least = m->sum[a].cells < m->sum[b].cells ? m->sum[a].cells : m->sum[b].cells;
+  const uint32_t lengths = cf_sg_length (p) + cf_sg_length (q), n = m->setup.merge[63 - __builtin_clzll (least)];
+
+  if (a == b)
+    return false;
+  s->cost = cf_sg_cost (d, least);
+  s->alike = 0;
+  while (s->alike < most && cf_sg_near (d, lengths, n >> s->alike))
+    s->alike++;
+  if (s->alike > 0 && m->claim[a] && m->claim[b])
+    s->alike = 0;
+  return true;
 }
 
-/* One round of merging. Drops the borders inside joined regions. Returns false if no region has picked. */
+/* Offers the two regions of a border to each other where they may pick. joins: the border is alike or cheap enough. */
+static void
+offer_border (CfSgCpu *m, const CfSgBorder *s, bool joins, uint32_t min_cells)
+{
+  const uint32_t a = s->a, b = s->b;
+  const uint64_t of_a = m->sum[a].cells, of_b = m->sum[b].cells;
+  const bool a_picks = !(m->node[a].mean & CF_SG_MARKED), b_picks = !(m->node[b].mean & CF_SG_MARKED);
+  /* of the two, a is the one that picks */
+  const bool first = a_picks && (!b_picks || of_a < of_b || (of_a == of_b && a > b));
+
+  if ((joins && first) || (a_picks && of_a < min_cells))
+    offer_merge (m, a, b, (uint64_t) s->cost << 32);
+  if (b_picks && ((joins && !first) || of_b < min_cells))
+    offer_merge (m, b, a, (uint64_t) s->cost << 32);
+}
+
+/* One round of merging. Drops the borders inside joined regions. In the rounds after a stage's first one only borders
+ * of regions that the last round has changed count: of two others neither can have picked. Sets m->least to the
+ * least cost of a border. Returns false if no region has picked. */
 static bool
 merge_round (CfSgCpu *m, Stage stage)
 {
   uint32_t n = 0;
 
+  m->least = UINT32_MAX;
   for (uint32_t i = 0; i < m->n_borders; i++) {
-    const uint32_t a = m->node[m->border[i].a].next, b = m->node[m->border[i].b].next;
-    const uint32_t p = m->node[a].mean, q = m->node[b].mean, d = cf_sg_distance (p, q);
-    const uint64_t of_a = m->sum[a].cells, of_b = m->sum[b].cells, least = of_a < of_b ? of_a : of_b;
-    const uint32_t cost = cf_sg_cost (d, least);
-    const bool a_picks = !(p & CF_SG_MARKED), b_picks = !(q & CF_SG_MARKED);
-    /* of the two, a is the one that picks */
-    const bool first = a_picks && (!b_picks || of_a < of_b || (of_a == of_b && a > b));
-    const bool joins = stage.by_mean ? is_similar (m, a, b, d, least, stage.shift) : cost < stage.limit;
+    CfSgBorder s = m->border[i];
+    const bool changed = stage.first | m->is_touched[s.a] | m->is_touched[s.b];
 
-    if (a == b)
+    if (changed && !rate_border (m, &s, stage.alike + 1))
       continue;
-    m->border[n].a = a;
-    m->border[n++].b = b;
-    if ((joins && first) || (a_picks && of_a < stage.min_cells))
-      offer_merge (m, a, b, (uint64_t) cost << 32);
-    if (b_picks && ((joins && !first) || of_b < stage.min_cells))
-      offer_merge (m, b, a, (uint64_t) cost << 32);
+    m->border[n++] = s;
+    m->least = s.cost < m->least ? s.cost : m->least;
+    if (changed || stage.begins) {
+      const bool joins = s.alike > stage.alike || s.cost < stage.limit;
+
+      if (joins || stage.min_cells > 0)
+        offer_border (m, &s, joins, stage.min_cells);
+    }
   }
   m->n_borders = n;
   return join (m);
 }
 
 static void
+merge_rounds (CfSgCpu *m, Stage stage)
+{
+  stage.begins = true;
+  while (merge_round (m, stage))
+    stage.begins = false;
+}
+
+static void
 merge_regions (CfSgCpu *m)
 {
-  for (int shift = m->setup.rises; merge_round (m, (Stage) { .by_mean = true, .shift = shift }) || shift > 0;)
-    shift -= shift > 0;
-  while (merge_round (m, (Stage) { .min_cells = m->setup.min_cells }))
-    ;
-  for (uint32_t limit = CF_SEGMENT_LIMIT; m->n_live > (uint32_t) m->setup.max_regions; limit += CF_SEGMENT_LIMIT_STEP)
-    while (merge_round (m, (Stage) { .limit = limit }))
-      ;
+  const uint32_t rises = (uint32_t) m->setup.rises;
+
+  for (uint32_t alike = rises; alike > 0; alike--)
+    merge_round (m, (Stage) { .alike = alike, .first = alike == rises, .begins = true });
+  merge_rounds (m, (Stage) { .alike = 0 });
+  merge_rounds (m, (Stage) { .alike = NO_MEANS, .min_cells = m->setup.min_cells });
+  for (uint32_t limit = CF_SEGMENT_LIMIT; m->n_live > (uint32_t) m->setup.max_regions;
+      limit = CF_SEGMENT_NEXT_LIMIT (limit, m->least))
+    merge_rounds (m, (Stage) { .alike = NO_MEANS, .limit = limit });
 }
 
 /* ---- 10: ids ------------------------------------------------------------- */
