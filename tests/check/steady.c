@@ -26,7 +26,7 @@ static const struct {
   { "a single pixel", CF_FORMAT_GRAY8, 1, 1, KC_PATCHES },
   { "a row", CF_FORMAT_RGBA, 4001, 1, KC_PATCHES },
   { "a column", CF_FORMAT_GRAY8, 1, 4001, KC_PATCHES },
-  { "noise", CF_FORMAT_NV12, 643, 481, KC_RANDOM },
+  { "noise", CF_FORMAT_NV12, 323, 241, KC_RANDOM },
   { "ties", CF_FORMAT_GRAY8, 643, 481, KC_TIES },
   { "patches", CF_FORMAT_I420_10LE, 643, 481, KC_PATCHES },
   { "a checkerboard", CF_FORMAT_GRAY8, 643, 481, CHECKERS },
@@ -39,7 +39,7 @@ static const struct {
 
 static const char *const settings[] = {
   "region-meta=1 label-meta=1",
-  "region-meta=1 label-meta=1 temporal=0 min-size=1 cell-size=1 merge-threshold=0.02",
+  "region-meta=1 label-meta=1 temporal=0 min-size=1 cell-size=1 merge-threshold=0.02 max-regions=8192",
 };
 
 /* Overrides of a plan on the GPU: blocks of the graph kernel (0: its own choice), and by how many ns at most some of
