@@ -22,9 +22,11 @@ has (int isa)
   switch (isa) {
     case CF_ISA_AVX512BW:
       return !CF_NO_AVX512BW && __builtin_cpu_supports ("avx512f") && __builtin_cpu_supports ("avx512bw") &&
-          __builtin_cpu_supports ("avx512vl") && __builtin_cpu_supports ("avx512dq") && __builtin_cpu_supports ("fma");
+          __builtin_cpu_supports ("avx512vl") && __builtin_cpu_supports ("avx512dq") &&
+          __builtin_cpu_supports ("fma") && __builtin_cpu_supports ("bmi2");
     case CF_ISA_AVX2:
-      return !CF_NO_AVX2 && __builtin_cpu_supports ("avx2") && __builtin_cpu_supports ("fma");
+      return !CF_NO_AVX2 && __builtin_cpu_supports ("avx2") && __builtin_cpu_supports ("fma") &&
+          __builtin_cpu_supports ("bmi2");
     case CF_ISA_SSE4_1:
       return !CF_NO_SSE4_1 && __builtin_cpu_supports ("sse4.1");
     default:

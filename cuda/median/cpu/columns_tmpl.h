@@ -72,8 +72,8 @@ H (need) (CfMedianSweep *s, int set, int block)
 
 /* Finds the results of a row. From one output to the next the result mostly stays in its group, so the inner loop
  * slides only this group's sum. A result outside it is looked for in the group of the result above, or else in the next
- * group, and then in the coarse set. */
-static void
+ * group, and then in the coarse set. Where its code began at half a cache line, a checkerboard took 70 ms for 50. */
+static void __attribute__ ((aligned (64)))
 H (sweep) (CfMedianSweep *s)
 {
   H (Window) windows[CF_MEDIAN_SETS];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * median/cpu/mkcode.c: writes the networks of the medians of 5 x 5 to 15 x 15 samples as C, at build time.
+ * median/cpu/mkcode.c: writes the networks of the medians of 5 x 5 to 21 x 21 samples as C, at build time.
  * Usage: mkcode OUTPUT
  *
  * As a list of steps a network loads and stores both values of every comparison. As code its values stay in registers,
@@ -17,7 +17,7 @@ static int
 print_function (FILE *out, int k)
 {
   const int tile_w = CF_MEDIAN_CODE_W, fw = tile_w + k - 1;
-  CfMedianNetwork *net = cf_median_network_new (k, k, 1, (k * k - 1) / 2, tile_w, CF_MEDIAN_CODE_H);
+  CfMedianNetwork *net = cf_median_network_new (k, k, 1, (k * k - 1) / 2, tile_w, CF_MEDIAN_CODE_H (k));
   char (*name)[16] = net ? calloc ((size_t) net->n_slots, sizeof *name) : NULL;
 
   if (!name)

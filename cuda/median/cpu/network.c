@@ -39,10 +39,9 @@ code_of (const CfMedianCpu *m)
 {
   const CfMedianWindow *win = &m->win;
   const int i = (win->w - 5) / 2;
-  const int n = cf_cpu_isa_number () <= CF_ISA_AVX2 ? CF_MEDIAN_N_CODES : CF_MEDIAN_N_CODES_16;
   const bool square = win->w == win->h && win->w >= 5 && win->depth == 1 && win->rank == (win->n - 1) / 2;
 
-  return square && m->size < 2 && i < n ? i : -1;
+  return square && m->size < 2 && i < CF_MEDIAN_N_CODES && m->simd->code[m->size][i] ? i : -1;
 }
 
 /* Returns the byte offset in the arena of sample number `sample` of the footprint. */
@@ -129,7 +128,7 @@ cf_median_network_prepare (CfMedianCpu *m, CfStatus *status)
   if (m->program.bytes == bytes && memcmp (&m->program.win, win, sizeof *win) == 0)
     return CF_OK;
   p->tile_w = p->code < 0 ? tile_side (win->w, true) : CF_MEDIAN_CODE_W;
-  p->tile_h = p->code < 0 ? tile_side (win->h, false) : CF_MEDIAN_CODE_H;
+  p->tile_h = p->code < 0 ? tile_side (win->h, false) : CF_MEDIAN_CODE_H (win->h);
   p->lanes = (p->code < 0 ? CF_MEDIAN_SLOT : 64) / (int) bytes; /* 64: the largest vector */
   p->fw = p->tile_w + win->w - 1;
   p->fh = p->tile_h + win->h - 1;
@@ -162,13 +161,13 @@ cf_median_network_scratch (const CfMedianCpu *m)
   size_t row = ((size_t) p->row_length << m->size) + 64;
 
   return (p->arena_size + 64) + (size_t) (p->fh * m->win.depth * p->tile_w) * p->part_pitch +
-      (size_t) (p->tile_w * p->tile_h) * p->part_pitch + 6 * row + 512;
+      (size_t) (p->tile_w * p->tile_h) * p->part_pitch + 2 * row + 512;
 }
 
 typedef struct {
   const CfMedianCpu *m;
   const CfMedianTask *task;
-  uint8_t *arena, *in_parts, *out_parts, *row, *input, *spare;
+  uint8_t *arena, *in_parts, *out_parts, *row, *input;
   int n; /* values of a row, with the halo */
   int blocks;
 } Work;
@@ -193,7 +192,7 @@ load_rows (const Work *w, int from, int to)
   for (int s = 0; s < m->win.depth; s++)
     for (int y = from; y < to; y++) {
       m->simd->unpack[m->size](&m->in[s][w->task->view], y, w->task->x0 - m->win.w / 2, w->n, w->row);
-      m->simd->split[m->size](w->row, w->n, p->tile_w, ring_row (w, s, y), p->part_pitch >> m->size, w->spare);
+      m->simd->split[m->size](w->row, w->n, p->tile_w, ring_row (w, s, y), p->part_pitch >> m->size);
     }
 }
 
@@ -226,7 +225,7 @@ run_code (const Work *w, int y)
 {
   const CfMedianCpu *m = w->m;
   const CfMedianProgram *p = &m->program;
-  const void *row[CF_MEDIAN_CODE_H + 2 * CF_MEDIAN_N_CODES + 2];
+  const void *row[CF_MEDIAN_CODE_H (99) + 2 * CF_MEDIAN_N_CODES + 2];
   const size_t pitch = p->part_pitch >> m->size;
 
   for (int j = 0; j < p->fh; j++)
@@ -244,7 +243,7 @@ write_row (const Work *w, int y, int tile_row)
   int n = w->blocks * p->lanes * p->tile_w;
 
   m->simd->join[m->size](w->row, n, p->tile_w, w->out_parts + (size_t) (tile_row * p->tile_w) * p->part_pitch,
-      p->part_pitch >> m->size, w->spare);
+      p->part_pitch >> m->size);
   if (m->threshold)
     m->simd->unpack[m->size](&m->in[0][t->view], y, t->x0, t->x1 - t->x0, w->input);
   m->simd->pack[m->size](&m->out[t->view], y, t->x0, t->x1 - t->x0, w->row, m->threshold ? w->input : NULL,
@@ -266,7 +265,6 @@ cf_median_network_task (const CfMedianCpu *m, const CfMedianTask *task, uint8_t 
   w.out_parts = cf_median_take (&scratch, (size_t) (p->tile_w * p->tile_h) * p->part_pitch);
   w.row = cf_median_take (&scratch, row);
   w.input = cf_median_take (&scratch, row);
-  w.spare = scratch;
   load_rows (&w, task->y0 - ry, task->y0 - ry + p->fh - p->tile_h);
   for (int y = task->y0; y < task->y1; y += p->tile_h) {
     load_rows (&w, y - ry + p->fh - p->tile_h, y - ry + p->fh);

@@ -205,22 +205,24 @@ is_direct (const CfMedianWindow *win)
 static int
 network_limit (const CfMedianCpu *m)
 {
+  const bool avx = cf_cpu_isa_number () <= CF_ISA_AVX2;
+
   if (m->bits > 10)
-    return m->size == 2 ? 25 * 25 : 39 * 39;
-  return m->bits > 8 ? 170 : cf_cpu_isa_number () <= CF_ISA_AVX2 ? 250 : 220;
+    return m->size == 2 ? 15 * 15 : avx ? 21 * 21 : 25 * 25;
+  return m->bits > 8 ? 170 : avx ? 17 * 17 : 220;
 }
 
 /* Returns whether the network is also faster in frames of this width. It computes whole quarters of blocks of columns,
  * and each block takes the time of 1.4 quarters more, because it runs through all steps. `cost` is the time per column
  * relative to full blocks, which take 1 + 1.4 / 4 = 1.35 per column. The network's time grows as n^(2/3), so the limit
- * of cost is (limit / n)^(2/3). */
+ * of cost is (limit / n)^(2/3). Compiled networks always pay. */
 static bool
 network_pays (const CfMedianCpu *m, int width)
 {
   const CfMedianProgram *p = &m->program;
   int block = p->lanes * p->tile_w, quarter = block / 4;
   double cost = (cf_divide_up (width, quarter) + 1.4 * cf_divide_up (width, block)) * quarter / (1.35 * width);
-  double n = m->win.n, limit = network_limit (m);
+  double n = m->win.n, limit = m->bits > 8 ? 170 : 220;
 
   return p->code >= 0 || m->bits > 10 || n * n * cost * cost * cost <= limit * limit;
 }

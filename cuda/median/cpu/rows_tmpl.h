@@ -120,71 +120,32 @@ N (pack) (const CfView *view, int y, int x0, int n, const void *row_, const void
 
 /* ---- between rows and their parts --------------------------------------- */
 
-static void
-N (halve) (const T *restrict row, int half, T *restrict even, T *restrict odd)
+ALWAYS_INLINE void
+N (split_body) (int parts, const T *restrict row, int n, T *restrict part, size_t pitch)
 {
-  for (int i = 0; i < half; i++) {
-    even[i] = row[2 * i];
-    odd[i] = row[2 * i + 1];
-  }
+  for (int i = 0; i < n / parts; i++)
+    for (int p = 0; p < parts; p++)
+      part[pitch * (size_t) p + (size_t) i] = row[i * parts + p];
+}
+
+ALWAYS_INLINE void
+N (join_body) (int parts, T *restrict row, int n, const T *restrict part, size_t pitch)
+{
+  for (int i = 0; i < n / parts; i++)
+    for (int p = 0; p < parts; p++)
+      row[i * parts + p] = part[pitch * (size_t) p + (size_t) i];
 }
 
 static void
-N (zip) (T *restrict row, int half, const T *restrict even, const T *restrict odd)
+N (split) (const void *row, int n, int parts, void *part, size_t pitch)
 {
-  for (int i = 0; i < half; i++) {
-    row[2 * i] = even[i];
-    row[2 * i + 1] = odd[i];
-  }
-}
-
-/* Splits a row into `parts` parts, p, p + stride, ...: even values go to the first, third, ... of these parts and odd
- * values to the others, recursively down to two parts. */
-static void
-N (split_from) (const T *row, int n, int parts, int p, int stride, T *part, size_t pitch, T *scratch)
-{
-  T *even = scratch, *odd = scratch + n / 2;
-
-  if (parts == 2) {
-    N (halve) (row, n / 2, part + pitch * (size_t) p, part + pitch * (size_t) (p + stride));
-    return;
-  }
-  N (halve) (row, n / 2, even, odd);
-  N (split_from) (even, n / 2, parts / 2, p, 2 * stride, part, pitch, scratch + n);
-  N (split_from) (odd, n / 2, parts / 2, p + stride, 2 * stride, part, pitch, scratch + n);
+  EACH_PARTS (parts, N (split_body), row, n, part, pitch);
 }
 
 static void
-N (split) (const void *row, int n, int parts, void *part, size_t pitch, void *scratch)
+N (join) (void *row, int n, int parts, const void *part, size_t pitch)
 {
-  if (parts == 1)
-    memcpy (part, row, (size_t) n * sizeof (T));
-  else
-    N (split_from) (row, n, parts, 0, 1, part, pitch, scratch);
-}
-
-/* The inverse of split_from. */
-static void
-N (join_to) (T *row, int n, int parts, int p, int stride, const T *part, size_t pitch, T *scratch)
-{
-  T *even = scratch, *odd = scratch + n / 2;
-
-  if (parts == 2) {
-    N (zip) (row, n / 2, part + pitch * (size_t) p, part + pitch * (size_t) (p + stride));
-    return;
-  }
-  N (join_to) (even, n / 2, parts / 2, p, 2 * stride, part, pitch, scratch + n);
-  N (join_to) (odd, n / 2, parts / 2, p + stride, 2 * stride, part, pitch, scratch + n);
-  N (zip) (row, n / 2, even, odd);
-}
-
-static void
-N (join) (void *row, int n, int parts, const void *part, size_t pitch, void *scratch)
-{
-  if (parts == 1)
-    memcpy (row, part, (size_t) n * sizeof (T));
-  else
-    N (join_to) (row, n, parts, 0, 1, part, pitch, scratch);
+  EACH_PARTS (parts, N (join_body), row, n, part, pitch);
 }
 
 /* ---- networks ----------------------------------------------------------- */
@@ -229,9 +190,9 @@ N (network) (const CfMedianStep *steps, int n, uint8_t *arena, int lanes)
   static void N (code##k) (const void *const *row, size_t pitch, void *out, size_t out_pitch, int n) \
   { \
     for (int i = 0; i < n; i += LANES) { \
-      const T *at[CF_MEDIAN_CODE_H + k - 1]; \
+      const T *at[CF_MEDIAN_CODE_H (k) + k - 1]; \
 \
-      for (int y = 0; y < CF_MEDIAN_CODE_H + k - 1; y++) \
+      for (int y = 0; y < CF_MEDIAN_CODE_H (k) + k - 1; y++) \
         at[y] = (const T *) row[y] + i; \
       N (code##k##_) (at, pitch, (T *) out + i, out_pitch); \
     } \
@@ -241,8 +202,22 @@ CODE (7)
 CODE (9)
 #if V_SIZE > 16
 CODE (11)
+#if defined __OPTIMIZE__
+#ifndef __clang__ /* with more, gcc takes minutes, to no gain */
+#pragma GCC push_options
+#pragma GCC optimize("O2", "no-schedule-insns2")
+#endif
 CODE (13)
 CODE (15)
+CODE (17)
+#if SIZE > 1
+CODE (19)
+CODE (21)
+#endif
+#ifndef __clang__
+#pragma GCC pop_options
+#endif
+#endif
 #endif
 #undef CODE
 #endif

@@ -6,54 +6,56 @@
 typedef T N (Positions) __attribute__ ((vector_size (V_SIZE), aligned (sizeof (T)), may_alias));
 typedef int8_t N (Flags) __attribute__ ((vector_size (V_SIZE / sizeof (T)), aligned (1), may_alias));
 
-/* Finds which samples of a block are in the window of output x, a bit each, and returns their number. */
-ALWAYS_INLINE int
-N (in_window) (const CfMedianSearch *s, int block, int x, uint64_t in[CF_MEDIAN_LISTED / 64])
+/* Returns which samples of a block are in the window of output x, a bit each. Positions wrap around: what is in the
+ * window is among the w and h smallest numbers of T, which are negative. */
+ALWAYS_INLINE uint64_t
+N (in_window) (const CfMedianSearch *s, int block, int x)
 {
   const T *px = (const T *) s->x + CF_MEDIAN_LISTED * (size_t) block;
   const T *py = (const T *) s->y + CF_MEDIAN_LISTED * (size_t) block;
-  const T left = (T) x, top = (T) s->top, w = (T) s->w, h = (T) s->h;
-  int n = 0;
+  const int least = -(1 << (8 * SIZE - 1));
+  const T left = (T) (x - least), top = (T) (s->top * s->depth - least), w = (T) (s->w + least), h = (T) (s->h + least);
+  uint64_t in = 0;
 
-  for (int j = 0; j < CF_MEDIAN_LISTED / 64; j++, px += 64, py += 64) {
-    uint8_t flags[64];
+  for (int i = 0; i < CF_MEDIAN_LISTED; i += (int) (V_SIZE / sizeof (T))) {
+    const N (Positions) at_x = *(const N (Positions) *) (px + i) - left, at_y = *(const N (Positions) *) (py + i) - top;
 
-    for (int i = 0; i < 64; i += (int) (V_SIZE / sizeof (T)))
-      *(N (Flags) *) (flags + i) = __builtin_convertvector (
-          (*(const N (Positions) *) (px + i) - left < w) & (*(const N (Positions) *) (py + i) - top < h), N (Flags));
-    in[j] = mask_of (flags);
-    n += __builtin_popcountll (in[j]);
+#if defined __AVX512BW__
+    in |= (uint64_t) (N (mask_below) (at_x, w) & N (mask_below) (at_y, h)) << i;
+#else
+    const N (Flags) flags = __builtin_convertvector ((at_x < w) & (at_y < h), N (Flags));
+
+    in |= mask_of (&flags, (int) sizeof flags) << i;
+#endif
   }
-  return n;
+  return in;
 }
 
 static void
-N (search) (CfMedianSearch *s)
+N (search) (CfMedianSearch *search)
 {
-  static const uint16_t none[CF_MEDIAN_COLUMN] = { [0 ... CF_MEDIAN_COLUMN - 1] = 0xffff };
-  const int n = s->h * s->depth;
-  const uint16_t *column = s->blocks + s->top * s->depth, *end = column + s->pitch * (size_t) s->w;
-  int block = s->block, below = 0;
+  static const int16_t none[CF_MEDIAN_COLUMN] = { [0 ... CF_MEDIAN_COLUMN - 1] = INT16_MAX };
+  const CfMedianSearch s = *search; /* which no result can be part of */
+  const int16_t *column = s.blocks + s.top * s.depth, *end = column + s.pitch * (size_t) s.w;
+  int block = s.block, below = 0;
 
-  for (int x = 0; x < s->w; x++)
-    below += change (column + s->pitch * (size_t) x, none, n, block);
-  for (int x = 0;; x++, column += s->pitch, end += s->pitch) {
-    uint64_t in[CF_MEDIAN_LISTED / 64];
-    int more, rank, j = 0;
+  for (int x = 0; x < s.w; x++)
+    below += change (column + s.pitch * (size_t) x, none, s.h, block);
+  for (int x = 0;; x++, column += s.pitch, end += s.pitch) {
+    uint64_t in;
+    int more;
 
-    while (below > s->rank)
-      below -= N (in_window) (s, --block, x, in);
-    while (below + (more = N (in_window) (s, block, x, in)) <= s->rank) {
+    while (below > s.rank)
+      below -= __builtin_popcountll (N (in_window) (&s, --block, x));
+    while (below + (more = __builtin_popcountll (in = N (in_window) (&s, block, x))) <= s.rank) {
       below += more;
       block++;
     }
-    for (rank = s->rank - below; j < CF_MEDIAN_LISTED / 64 - 1 && rank >= __builtin_popcountll (in[j]); j++)
-      rank -= __builtin_popcountll (in[j]);
-    s->result[x] = (uint32_t) (CF_MEDIAN_LISTED * block + 64 * j + nth_bit (in[j], rank));
+    s.result[x] = (uint32_t) (CF_MEDIAN_LISTED * block + nth_bit (in, s.rank - below));
     if (x == 0)
-      s->block = block;
-    if (x == s->n - 1)
+      search->block = block;
+    if (x == s.n - 1)
       return;
-    below += change (end, column, n, block);
+    below += change (end, column, s.h, block);
   }
 }

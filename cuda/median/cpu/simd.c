@@ -139,6 +139,17 @@ typedef int16_t V2s __attribute__ ((vector_size (V_SIZE)));
 #define V_MIN(a, b) GLUE (v_min_, SIZE) (a, b)
 #define V_MAX(a, b) GLUE (v_max_, SIZE) (a, b)
 
+/* Calls `loop` with 1, 2, 4 or 8 parts as a constant, with which the compiler vectorises the loop. */
+#define EACH_PARTS(parts, loop, ...) \
+  if (parts == 1) \
+    loop (1, __VA_ARGS__); \
+  else if (parts == 2) \
+    loop (2, __VA_ARGS__); \
+  else if (parts == 4) \
+    loop (4, __VA_ARGS__); \
+  else \
+    loop (8, __VA_ARGS__)
+
 static inline int
 clamp (int x, int low, int high)
 {
@@ -184,13 +195,16 @@ entries (const uint16_t *restrict sample, int set, uint8_t *restrict entry)
   const uint16_t low = (uint16_t) (CF_MEDIAN_GROUP * set);
 
   if (set == CF_MEDIAN_COARSE)
-    for (int i = 0; i < CF_MEDIAN_BLOCK; i++) /* (v - 1) / 31 for 0 < v < 1024 */
-      entry[i] = (uint8_t) ((uint32_t) (sample[i] - (sample[i] > 0)) * 2115 >> 16);
+    for (int i = 0; i < CF_MEDIAN_BLOCK; i++) { /* (v - 1) / 31 for 0 < v < 1024 */
+      const uint16_t least = sample[i] > 1 ? sample[i] : 1;
+
+      entry[i] = (uint8_t) ((uint32_t) (uint16_t) (least - 1) * 2115 >> 16);
+    }
   else
     for (int i = 0; i < CF_MEDIAN_BLOCK; i++) {
-      const uint16_t up = sample[i] > low ? (uint16_t) (sample[i] - low) : 0;
+      const uint16_t least = sample[i] > low ? sample[i] : low, most = (uint16_t) (low + 32);
 
-      entry[i] = (uint8_t) (up < 32 ? up : 32);
+      entry[i] = (uint8_t) ((least < most ? least : most) - low);
     }
 }
 
@@ -269,79 +283,95 @@ H (negative) (const H (Sum) * sum)
 
 /* ---- sorted samples ------------------------------------------------------ */
 
-/* Returns a bit for each byte that is not 0 but 255. */
-ALWAYS_INLINE uint64_t
-mask_of (const uint8_t flags[64])
-{
 #if defined __AVX512BW__
-  return _mm512_movepi8_mask (v_load (flags));
-#elif defined __AVX2__
-  return (uint32_t) _mm256_movemask_epi8 (v_load (flags)) |
-      (uint64_t) (uint32_t) _mm256_movemask_epi8 (v_load (flags + 32)) << 32;
-#elif defined __SSE2__
-  uint64_t mask = 0;
-
-  for (int i = 0; i < 64; i += 16)
-    mask |= (uint64_t) _mm_movemask_epi8 (_mm_loadu_si128 ((const void *) (flags + i))) << i;
-  return mask;
+#define mask_below_1(v, least) _mm512_cmplt_epi8_mask ((V) (v), _mm512_set1_epi8 ((char) (least)))
+#define mask_below_2(v, least) _mm512_cmplt_epi16_mask ((V) (v), _mm512_set1_epi16 ((short) (least)))
 #else
+/* Returns a bit for each of n bytes that is not 0 but 255. */
+ALWAYS_INLINE uint64_t
+mask_of (const void *flags, int n)
+{
   uint64_t mask = 0;
 
-  for (int i = 0; i < 64; i += 8) {
+#if defined __AVX2__
+#define mask_below_2(v, least) ((unsigned) _mm256_movemask_epi8 ((V) ((V2s) (v) < (int16_t) (least))))
+  if (n == 32)
+    return (uint32_t) _mm256_movemask_epi8 (v_load (flags));
+#endif
+#if defined __SSE2__
+  if (n == 16)
+    return (uint32_t) _mm_movemask_epi8 (_mm_loadu_si128 (flags));
+#endif
+  for (int i = 0; i < n; i += 8) {
     uint64_t eight;
 
-    memcpy (&eight, flags + i, sizeof eight); /* byte k becomes bit 56 + k */
+    memcpy (&eight, (const uint8_t *) flags + i, sizeof eight); /* byte k becomes bit 56 + k */
     mask |= (eight & 0x0101010101010101) * 0x0102040810204080 >> 56 << i;
   }
   return mask;
-#endif
 }
+#endif
 
-/* Returns the index of bit number n of those that are set. */
+/* Returns the index of bit number n of those that are set, without branches: none of them could be foreseen. */
 ALWAYS_INLINE int
 nth_bit (uint64_t bits, int n)
 {
+#if defined __AVX2__ && defined __x86_64__ /* with BMI2, which core/cpu.c asks for */
+  uint64_t bit = (uint64_t) 1 << n;
+
+  __asm__ ("pdep %1, %0, %0" : "+r"(bit) : "r"(bits));
+  return __builtin_ctzll (bit);
+#else
   int at = 0;
 
   for (int half = 32; half > 0; half /= 2) {
-    const int low = __builtin_popcountll (bits & ((1ull << half) - 1)), skip = n >= low;
+    const int low = __builtin_popcountll (bits >> at & ((1ull << half) - 1)), skip = -(n >= low);
 
-    n -= skip ? low : 0;
-    bits >>= skip ? half : 0;
-    at += skip ? half : 0;
+    n -= low & skip;
+    at += half & skip;
   }
   return at;
+#endif
 }
 
-typedef uint16_t V2u __attribute__ ((vector_size (V_SIZE), aligned (2), may_alias));
 typedef int16_t V2l __attribute__ ((vector_size (V_SIZE), aligned (2), may_alias));
 
 /* Returns how many of n numbers are below `block`, less how many of n others are; reads up to 31 more of each. */
 ALWAYS_INLINE int
-change (const uint16_t *more, const uint16_t *less, int n, int block)
+change (const int16_t *more, const int16_t *less, int n, int block)
 {
+  int sum = 0;
+#if defined __AVX2__
+  const int bits = V_SIZE > 32 ? 1 : 2; /* of a number in a mask */
+
+  for (int i = 0; i < n; i += V_SIZE / 2) {
+    const uint32_t kept = n - i < V_SIZE / 2 ? (1u << bits * (n - i)) - 1 : ~0u;
+
+    sum += __builtin_popcount (mask_below_2 (v_load (more + i), block) & kept);
+    sum -= __builtin_popcount (mask_below_2 (v_load (less + i), block) & kept);
+  }
+  return sum / bits;
+#else
   static const int16_t keep[64] = { [0 ... 31] = -1 };
   V2s sums = { 0 };
-  int16_t parts[V_SIZE / 2];
-  int sum = 0;
 
   for (int i = 0; i < n; i += V_SIZE / 2)
-    sums += ((*(const V2u *) (less + i) < (uint16_t) block) - (*(const V2u *) (more + i) < (uint16_t) block)) &
+    sums += ((*(const V2l *) (less + i) < (int16_t) block) - (*(const V2l *) (more + i) < (int16_t) block)) &
         *(const V2l *) (keep + (n - i < 32 ? 32 - (n - i) : 0));
-  memcpy (parts, &sums, sizeof parts);
   for (int i = 0; i < V_SIZE / 2; i++)
-    sum += parts[i];
+    sum += sums[i];
   return sum;
+#endif
 }
 
 #define SIZE 1
-#define T uint8_t
+#define T int8_t
 #include "search_tmpl.h"
 #undef SIZE
 #undef T
 
 #define SIZE 2
-#define T uint16_t
+#define T int16_t
 #include "search_tmpl.h"
 #undef SIZE
 #undef T
@@ -349,11 +379,8 @@ change (const uint16_t *more, const uint16_t *less, int n, int block)
 /* ---- the table ---------------------------------------------------------- */
 
 #define ALL(name) { name##_1, name##_2, name##_4 }
-#if V_SIZE > 16
-#define CODES(size) { code5_##size, code7_##size, code9_##size, code11_##size, code13_##size, code15_##size }
-#else
-#define CODES(size) { code5_##size, code7_##size, code9_##size }
-#endif
+#define CODES(size) code5_##size, code7_##size, code9_##size
+#define LARGE_CODES(size) code11_##size, code13_##size, code15_##size, code17_##size
 
 const CfMedianSimd GLUE (cf_median_simd_, CF_ISA) = {
   .unpack = ALL (unpack),
@@ -361,7 +388,13 @@ const CfMedianSimd GLUE (cf_median_simd_, CF_ISA) = {
   .split = ALL (split),
   .join = ALL (join),
   .network = ALL (network),
-  .code = { CODES (1), CODES (2) },
+#if V_SIZE > 16 && defined __OPTIMIZE__
+  .code = { { CODES (1), LARGE_CODES (1) }, { CODES (2), LARGE_CODES (2), code19_2, code21_2 } },
+#elif V_SIZE > 16
+  .code = { { CODES (1), code11_1 }, { CODES (2), code11_2 } },
+#else
+  .code = { { CODES (1) }, { CODES (2) } },
+#endif
   .median3 = ALL (median3),
   .columns = { columns_narrow, columns_wide },
   .sweep = { sweep_narrow, sweep_wide },

@@ -25,12 +25,13 @@ typedef struct {
   uint32_t d, e, a, b;
 } CfMedianStep;
 
-/* The medians of 5 x 5, 7 x 7, ... 15 x 15 are compiled (mkcode.c), for tiles of this size; those after 9 x 9 only for
- * vectors of more than 16 bytes, because with 16 they are slower as code than as steps. */
-#define CF_MEDIAN_N_CODES 6
+/* The medians of 5 x 5, 7 x 7, ... 21 x 21 (values of 1 byte: 17 x 17) are compiled (mkcode.c), for tiles of this size,
+ * the fastest measured; those after 9 x 9 only for vectors of more than 16 bytes, because with 16 they are slower as
+ * code than as steps. Without optimisation, as under a sanitizer, those after 11 x 11 would take megabytes of stack. */
+#define CF_MEDIAN_N_CODES 9
 #define CF_MEDIAN_N_CODES_16 3
 #define CF_MEDIAN_CODE_W 2
-#define CF_MEDIAN_CODE_H 4
+#define CF_MEDIAN_CODE_H(k) ((k) < 13 ? 4 : 8)
 
 /* ---- histograms --------------------------------------------------------- */
 
@@ -66,13 +67,13 @@ struct CfMedianSweep {
 #define CF_MEDIAN_LISTED 64
 #define CF_MEDIAN_COLUMN (255 * 15 + 31) /* numbers that are read of a column at most */
 typedef struct {
-  const void *x, *y;      /* of each sample, from the task's first column and row on */
-  const uint16_t *blocks; /* that each sample is in, by columns, in these by rows and frames */
-  size_t pitch;           /* of the columns */
-  int w, h, depth, rank;
-  int top, n;       /* outputs */
-  int block;        /* in and out: of the first output's result */
-  uint32_t *result; /* index of each result */
+  const void *x, *y;     /* of each sample: column, and row * depth + frame, from the task's first on */
+  const int16_t *blocks; /* that each sample is in, by x and, in these, by y */
+  size_t pitch;          /* of the columns */
+  int w, h, depth, rank; /* h: of y, so of all frames */
+  int top, n;            /* outputs */
+  int block;             /* in and out: of the first output's result */
+  uint32_t *result;      /* index of each result */
 } CfMedianSearch;
 
 /* ---- blocks of the running background ------------------------------------- */
@@ -91,12 +92,12 @@ typedef struct {
 
   /* split: part[p][i] = row[i * parts + p], join: the inverse; parts is 1, 2, 4 or 8.
    * The parts are `pitch` values apart. */
-  void (*split[3]) (const void *row, int n, int parts, void *part, size_t pitch, void *scratch);
-  void (*join[3]) (void *row, int n, int parts, const void *part, size_t pitch, void *scratch);
+  void (*split[3]) (const void *row, int n, int parts, void *part, size_t pitch);
+  void (*join[3]) (void *row, int n, int parts, const void *part, size_t pitch);
   /* Runs the n steps on at least the first `lanes` values of each slot. */
   void (*network[3]) (const CfMedianStep *steps, int n, uint8_t *arena, int lanes);
 
-  /* Computes n tiles side by side with a compiled network, [size class][(k - 5) / 2], for values of 1 and 2 bytes:
+  /* Computes n tiles side by side with a compiled network, [size class][(k - 5) / 2], NULL: it is not compiled:
    * sample (x, y) of tile i is part x % CODE_W of row[y] at i + x / CODE_W, output o is part o of `out` at i. The parts
    * are `pitch` and `out_pitch` values apart. Reads and writes up to 64 bytes more than n tiles of each part. */
   void (*code[2][CF_MEDIAN_N_CODES]) (const void *const *row, size_t pitch, void *out, size_t out_pitch, int n);

@@ -15,7 +15,7 @@ cf_median_sorted_prepare (CfMedianCpu *m)
   const int side = m->win.w > m->win.h ? m->win.w : m->win.h;
 
   m->max_cols = side > 64 && m->win.depth == 1 ? 256 : 64;
-  m->wide = m->max_cols + side > 256;
+  m->wide = (m->max_cols + side) * m->win.depth > 256;
 }
 
 /* Returns the number of samples that a task's windows cover, in whole blocks. */
@@ -39,50 +39,92 @@ cf_median_sorted_scratch (const CfMedianCpu *m)
 {
   const size_t columns = (size_t) (m->max_cols + m->win.w);
 
-  return length_of (m) * (2 * sizeof (uint64_t) + 2 * sizeof (uint16_t)) + columns * pitch_of (m) * sizeof (uint16_t) +
-      (columns + 3 * m->max_cols) * sizeof (uint32_t) + 16 * 64;
+  return length_of (m) * (2 * sizeof (uint64_t) + sizeof (uint32_t) + 2 * sizeof (uint16_t)) +
+      columns * pitch_of (m) * sizeof (uint16_t) + (columns + 3 * m->max_cols) * sizeof (uint32_t) + 16 * 64;
 }
 
-/* Lists the n samples under the task's windows: value << 32 | x << 16 | y * depth + s, and returns n. */
+typedef struct {
+  const CfMedianCpu *m;
+  const CfMedianTask *task;
+  uint64_t *list, *other; /* of samples: value << 32 | x << 16 | y * depth + s */
+  uint32_t *value;        /* sorted, as x and y of CfMedianSearch */
+  void *x, *y;
+  int16_t *blocks;
+  void *row;
+} Work;
+
+/* Lists the samples under the task's windows, counts the low bytes of their values, and returns how many there are. */
 static size_t
-list_samples (const CfMedianCpu *m, const CfMedianTask *t, void *row, uint64_t *list)
+list_samples (const Work *w, uint32_t count[256])
 {
+  const CfMedianCpu *m = w->m;
+  const CfMedianTask *t = w->task;
   const int cols = t->x1 - t->x0 + m->win.w - 1, rows = t->y1 - t->y0 + m->win.h - 1;
-  size_t n = 0;
+  uint64_t *list = w->list;
 
   for (int y = 0; y < rows; y++)
     for (int s = 0; s < m->win.depth; s++) {
       const uint64_t at = (uint64_t) (y * m->win.depth + s);
 
-      m->simd->unpack[m->size](&m->in[s][t->view], t->y0 - m->win.h / 2 + y, t->x0 - m->win.w / 2, cols, row);
-      if (m->size == 1)
-        for (int x = 0; x < cols; x++)
-          list[n++] = (uint64_t) ((const uint16_t *) row)[x] << 32 | (uint64_t) x << 16 | at;
-      else
-        for (int x = 0; x < cols; x++)
-          list[n++] = (uint64_t) ((const uint32_t *) row)[x] << 32 | (uint64_t) x << 16 | at;
+      m->simd->unpack[m->size](&m->in[s][t->view], t->y0 - m->win.h / 2 + y, t->x0 - m->win.w / 2, cols, w->row);
+      for (int x = 0; x < cols; x++) {
+        const uint32_t value = m->size == 1 ? ((const uint16_t *) w->row)[x] : ((const uint32_t *) w->row)[x];
+
+        count[value & 255]++;
+        *list++ = (uint64_t) value << 32 | (uint64_t) x << 16 | at;
+      }
     }
-  return n;
+  return (size_t) (list - w->list);
 }
 
-/* Sorts a list by value (a radix sort) and returns it, or `other`. */
-static uint64_t *
-sort (uint64_t *list, uint64_t *other, size_t n, int bits)
+/* Makes of counts the index of the first sample of each. */
+static void
+add_up (uint32_t count[256])
 {
-  for (int shift = 32; shift < 32 + bits; shift += 8) {
-    size_t at[257] = { 0 };
-    uint64_t *sorted = other;
-
-    for (size_t i = 0; i < n; i++)
-      at[(list[i] >> shift & 255) + 1]++;
-    for (int i = 0; i < 256; i++)
-      at[i + 1] += at[i];
-    for (size_t i = 0; i < n; i++)
-      sorted[at[list[i] >> shift & 255]++] = list[i];
-    other = list;
-    list = sorted;
+  for (uint32_t i = 0, sum = 0; i < 256; i++) {
+    sum += count[i];
+    count[i] = sum - count[i];
   }
-  return list;
+}
+
+/* Sorts the samples by value (a radix sort). The last pass writes them apart. */
+static void
+sort (Work *w)
+{
+  const CfMedianCpu *m = w->m;
+  const size_t pitch = pitch_of (m);
+  uint32_t counts[3][256] = { 0 }, *at = counts[0];
+  const size_t n = list_samples (w, at);
+  int shift = 32;
+
+  for (add_up (at); shift < 32 + 8 * m->size; shift += 8) {
+    uint64_t *const list = w->list, *const other = w->other;
+
+    for (size_t i = 0; i < n; i++) {
+      const uint64_t sample = list[i];
+
+      at[256 + (sample >> shift >> 8 & 255)]++;
+      other[at[sample >> shift & 255]++] = sample;
+    }
+    w->list = other;
+    w->other = list;
+    at += 256;
+    add_up (at);
+  }
+  for (size_t i = 0; i < n; i++) {
+    const uint64_t sample = w->list[i];
+    const uint32_t row = sample & 0xffff, x = sample >> 16 & 0xffff, p = at[sample >> shift]++;
+
+    w->value[p] = (uint32_t) (sample >> 32);
+    w->blocks[x * pitch + row] = (int16_t) (p / CF_MEDIAN_LISTED);
+    if (m->wide) {
+      ((uint16_t *) w->x)[p] = (uint16_t) x;
+      ((uint16_t *) w->y)[p] = (uint16_t) row;
+    } else {
+      ((uint8_t *) w->x)[p] = (uint8_t) x;
+      ((uint8_t *) w->y)[p] = (uint8_t) row;
+    }
+  }
 }
 
 void
@@ -90,50 +132,40 @@ cf_median_sorted_task (const CfMedianCpu *m, const CfMedianTask *task, uint8_t *
 {
   const size_t length = length_of (m), columns = (size_t) (m->max_cols + m->win.w);
   const int cols = task->x1 - task->x0;
-  uint64_t *list = cf_median_take (&scratch, length * sizeof *list),
-           *other = cf_median_take (&scratch, length * sizeof *list);
-  void *x = cf_median_take (&scratch, length * sizeof (uint16_t)),
-       *y = cf_median_take (&scratch, length * sizeof (uint16_t));
-  uint16_t *blocks = cf_median_take (&scratch, columns * pitch_of (m) * sizeof (uint16_t));
-  uint32_t *row = cf_median_take (&scratch, columns * sizeof *row);
+  Work w = { .m = m,
+    .task = task,
+    .list = cf_median_take (&scratch, length * sizeof *w.list),
+    .other = cf_median_take (&scratch, length * sizeof *w.other),
+    .value = cf_median_take (&scratch, length * sizeof *w.value),
+    .x = cf_median_take (&scratch, length * sizeof (uint16_t)),
+    .y = cf_median_take (&scratch, length * sizeof (uint16_t)),
+    .blocks = cf_median_take (&scratch, columns * pitch_of (m) * sizeof *w.blocks),
+    .row = cf_median_take (&scratch, columns * sizeof (uint32_t)) };
   uint32_t *result = cf_median_take (&scratch, m->max_cols * sizeof *result);
   void *input = cf_median_take (&scratch, m->max_cols * sizeof (uint32_t));
-  const size_t n = list_samples (m, task, row, list);
-  CfMedianSearch search = { .x = x,
-    .y = y,
-    .blocks = blocks,
+  CfMedianSearch search = { .x = w.x,
+    .y = w.y,
+    .blocks = w.blocks,
     .pitch = pitch_of (m),
     .w = m->win.w,
-    .h = m->win.h,
     .depth = m->win.depth,
+    .h = m->win.h * m->win.depth,
     .rank = m->win.rank,
     .n = cols,
     .result = result };
 
-  list = sort (list, other, n, m->bits);
-  memset (x, 0xff, length * (m->wide ? 2 : 1)); /* what lies behind the samples is in no window */
-  for (size_t i = 0; i < n; i++) {
-    const size_t at = list[i] & 0xffff, column = list[i] >> 16 & 0xffff;
-
-    blocks[column * search.pitch + at] = (uint16_t) (i / CF_MEDIAN_LISTED);
-    if (m->wide) {
-      ((uint16_t *) x)[i] = (uint16_t) column;
-      ((uint16_t *) y)[i] = (uint16_t) (at / (size_t) m->win.depth);
-    } else {
-      ((uint8_t *) x)[i] = (uint8_t) column;
-      ((uint8_t *) y)[i] = (uint8_t) (at / (size_t) m->win.depth);
-    }
-  }
+  memset (w.x, 0xff, length * (m->wide ? 2 : 1)); /* what lies behind the samples is in no window */
+  sort (&w);
   for (search.top = 0; search.top < task->y1 - task->y0; search.top++) {
     m->simd->search[m->wide](&search);
     for (int i = 0; i < cols; i++)
       if (m->size == 1)
-        ((uint16_t *) (void *) row)[i] = (uint16_t) (list[result[i]] >> 32);
+        ((uint16_t *) w.row)[i] = (uint16_t) w.value[result[i]];
       else
-        row[i] = (uint32_t) (list[result[i]] >> 32);
+        ((uint32_t *) w.row)[i] = w.value[result[i]];
     if (m->threshold)
       m->simd->unpack[m->size](&m->in[0][task->view], task->y0 + search.top, task->x0, cols, input);
-    m->simd->pack[m->size](&m->out[task->view], task->y0 + search.top, task->x0, cols, row, m->threshold ? input : NULL,
-        m->threshold);
+    m->simd->pack[m->size](&m->out[task->view], task->y0 + search.top, task->x0, cols, w.row,
+        m->threshold ? input : NULL, m->threshold);
   }
 }
