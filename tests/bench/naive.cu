@@ -8,17 +8,20 @@
  * pixels, and reads its window from global memory, from a tile of the block's own pixels, or from a tile with a halo;
  * the median sorts the window, in memory of the thread or from the device's heap, or keeps the smaller half in a binary
  * heap. The recursive filter gives each quadrant a block and each row a thread, which stays a sample behind the row
- * above. Last, its scheduler as the paper has it, and the filter itself with claims of few chunks
- * (irfilter/gpu/scheduler.cuh). */
+ * above. Its scheduler is there as the paper has it, and the filter itself with claims of few chunks
+ * (irfilter/gpu/scheduler.cuh). The segmentation does each step by a launch, a thread a cell or a row of cells. */
 #include "bench.h"
 #include "cf-test.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <cuda_runtime.h>
+
+#include "naive_segment.cuh"
 
 constexpr int WIDTH = 1920, HEIGHT = 1080, BLOCK = 16, MOST = 15 /* side of a window */, TILE_SIDE = BLOCK + MOST - 1;
 constexpr int ROWS_BLOCK = 1024; /* rows that are filtered together in a quadrant */
@@ -267,10 +270,11 @@ add_quadrants (Task t)
 
 struct Naive {
   const char *what;
-  const void *kernel; /* NULL: the filter itself, with claims of `chunks` */
+  const void *kernel; /* NULL where chunks or cells say what to do */
   dim3 grid, block;
   const void *then; /* NULL, or a second kernel, a thread a pixel */
-  int chunks;
+  int chunks;       /* the filter itself, with claims of so many */
+  bool cells, rows; /* the segmentation, a thread a cell or a row of them */
 };
 
 static const dim3 tiles ((WIDTH + BLOCK - 1) / BLOCK, (HEIGHT + BLOCK - 1) / BLOCK), tile (BLOCK, BLOCK);
@@ -296,18 +300,21 @@ static const Naive recursives[] = {
     (const void *) add_quadrants },
   { "ours, 1 chunk a claim", NULL, 0, 0, NULL, 1 }, { "ours, 4 chunks a claim", NULL, 0, 0, NULL, 4 },
   { "ours, 16 chunks a claim", NULL, 0, 0, NULL, 16 }, { } };
+static const Naive segments[] = { { "a thread a cell, global memory", NULL, 0, 0, NULL, 0, true, false },
+  { "a thread a row of cells, global memory", NULL, 0, 0, NULL, 0, true, true }, { } };
 
 static const struct {
   const char *stem, *name;
   CfFormat format;
   int pixel; /* bytes */
-  int sizes[4];
+  int sizes[4]; /* sides of the window, or of a cell */
   const Naive *naive;
 } filters[] = {
   { "convolve", "cudaconvolve kernel=...", CF_FORMAT_GRAY8, 1, { 3, 7, 15 }, convolves },
   { "median", "cudamedian", CF_FORMAT_GRAY8, 1, { 3, 7, 15 }, medians },
-  { "median", "cudamedian color-order=packed", CF_FORMAT_RGBA, 4, { 3, 7 }, packed_medians },
+  { "median", "cudamedian color-order=packed", CF_FORMAT_RGBA, 4, { 3, 7, 15 }, packed_medians },
   { "irfilter", "cudairfilter numerator=... border=zero", CF_FORMAT_GRAY8, 1, { 3, 5, 8 }, recursives },
+  { "segment", "cudasegment temporal=0 cell-size=...", CF_FORMAT_GRAY8, 1, { 1, 2 }, segments },
 };
 
 /* ---- measuring ---------------------------------------------------------- */
@@ -315,6 +322,7 @@ static const struct {
 struct Run {
   BenchFrames frames;
   Task task;
+  Segmentation segmentation;
   const Naive *naive;
   CfPlan *plan, *cpu;
   CfStream *stream;
@@ -364,6 +372,16 @@ enqueue_naive (void *user, int, const uint8_t *src, uint8_t *dst, size_t pitch)
   void *arguments[] = { &task };
   const cudaStream_t stream = (cudaStream_t) run->frames.stream[0];
 
+  if (naive->cells) {
+    Segmentation s = run->segmentation;
+
+    s.c.in = src;
+    s.c.out = dst;
+    s.c.pitch = pitch;
+    s.rows = naive->rows;
+    s.stream = stream;
+    return s.run ();
+  }
   task.in = src;
   task.out = dst;
   task.pitch = pitch;
@@ -384,13 +402,53 @@ measure (Run *run, BenchEnqueue enqueue, bool *right, char *error)
 
   if (in && cudaMemset (f->out, 0, f->frame) == cudaSuccess && cudaDeviceSynchronize () == cudaSuccess)
     us = bench_filter_us (f, enqueue, run, 0, error);
-  if (us > 0 && us < 500) /* launches count */
+  if (us > 0 && us < 500 && !(enqueue == enqueue_naive && run->naive->cells)) /* launches count; no wait in a graph */
     us = bench_filter_us (f, enqueue, run, 1, error);
   *right = us > 0 && bench_fetch (f, 0, in, out, error) &&
       filter_frame (run->cpu, NULL, &run->video, in, expected, row, &run->status) == CF_OK &&
       memcmp (out, expected, n) == 0;
   free (in);
   return us;
+}
+
+/* Sets the parameters of cudasegment, and what its naive kernels need of them. */
+static bool
+set_segment (Run *run, const CfFilter *filter, void *params, int k)
+{
+  static const CfCommon all = { };
+  const char size[] = { (char) ('0' + k), '\0' };
+  CfSegmentSetup setup;
+  Segmentation *s = &run->segmentation;
+
+  if (cf_params_set (filter, params, "temporal", "0", &run->status) != CF_OK ||
+      cf_params_set (filter, params, "cell-size", size, &run->status) != CF_OK ||
+      cf_segment_setup (&run->video, &all, (const CfSegmentParams *) params, &setup, &run->status) != CF_OK)
+    return false;
+  s->c.width = WIDTH;
+  s->c.height = HEIGHT;
+  s->c.size = setup.size;
+  s->c.columns = setup.columns;
+  s->c.rows = setup.rows;
+  s->c.seed = setup.seed;
+  memcpy (s->c.merge, setup.merge, sizeof setup.merge);
+  s->rises = setup.rises;
+  s->min_cells = setup.min_cells;
+  return true;
+}
+
+/* Allocates what the naive segmentation needs for as many cells as pixels. */
+static bool
+allocate_cells (Cells *c)
+{
+  bool good = cudaMalloc (&c->changed, sizeof (int)) == cudaSuccess &&
+      cudaMemset (c->changed, 0, sizeof (int)) == cudaSuccess &&
+      cudaMalloc (&c->best, sizeof *c->best * WIDTH * HEIGHT) == cudaSuccess;
+
+  for (uint8_t **bytes : { &c->q, &c->p, &c->is_seed, &c->mean, &c->seeded })
+    good = good && cudaMalloc (bytes, WIDTH * HEIGHT) == cudaSuccess;
+  for (int **words : { &c->root, &c->next, &c->label, (int **) &c->n, (int **) &c->sum })
+    good = good && cudaMalloc (words, sizeof (int) * WIDTH * HEIGHT) == cudaSuccess;
+  return good;
 }
 
 /* Sets the filter's parameters for a window of k x k, and in the task what the kernels need of them. */
@@ -403,6 +461,8 @@ set_params (Run *run, const CfFilter *filter, void *params, int k, bool packed)
   Task *t = &run->task;
   int sum = 0;
 
+  if (strcmp (stem, "segment") == 0)
+    return set_segment (run, filter, params, k);
   t->k = k;
   t->a = .01f / (float) (k * k);
   for (int i = 0; i < k * k; i++) {
@@ -452,10 +512,10 @@ measure_rows (Run *run, CfContext *context[2], int row, int k)
     ours = measure (run, enqueue_ours, &right, error);
   failed = !right;
   for (const Naive *naive = filters[row].naive; right && naive->what; naive++) {
-    bool same = naive->kernel || cf_plan_override (run->plan, "chunks", naive->chunks, &run->status) == CF_OK;
+    bool same = !naive->chunks || cf_plan_override (run->plan, "chunks", naive->chunks, &run->status) == CF_OK;
 
     run->naive = naive;
-    const double us = same ? measure (run, naive->kernel ? enqueue_naive : enqueue_ours, &same, error) : 0;
+    const double us = same ? measure (run, naive->chunks ? enqueue_ours : enqueue_naive, &same, error) : 0;
     failed += !same;
     printf ("%s  {\"filter\": \"%s\", \"size\": %d, \"kernel\": \"%s\", ", any ? ",\n" : "", filters[row].name, k,
         naive->what);
@@ -495,7 +555,8 @@ main (void)
   if (!context[1] || cudaDeviceSetLimit (cudaLimitMallocHeapSize, (size_t) 1 << 30) != cudaSuccess ||
       cudaMalloc (&run.task.taps, MOST * MOST * sizeof (float)) != cudaSuccess ||
       cudaMalloc (&run.task.done, 8 * sizeof (int) * WIDTH) != cudaSuccess ||
-      cudaMalloc (&run.task.y, 4 * sizeof (float) * WIDTH * HEIGHT) != cudaSuccess) {
+      cudaMalloc (&run.task.y, 4 * sizeof (float) * WIDTH * HEIGHT) != cudaSuccess ||
+      !allocate_cells (&run.segmentation.c)) {
     fprintf (stderr, "memory: %s\n", cudaGetErrorString (cudaGetLastError ()));
     return 1;
   }
@@ -519,9 +580,6 @@ main (void)
     free (image);
   }
   printf ("\n]}\n");
-  (void) cudaFree (run.task.y);
-  (void) cudaFree (run.task.done);
-  (void) cudaFree ((void *) run.task.taps);
   cf_context_free (context[1]);
   cf_context_free (context[0]);
   return failed ? 1 : 0;
