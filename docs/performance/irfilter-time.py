@@ -20,8 +20,9 @@ import sys
 M = 3
 CYCLES = 4  # a multiply-add's latency
 LANES = 128  # multiply-adds an SM begins in a cycle
-ROWS = [("one core m", 1, "any stable filter"), ("one core m", 8, "any stable filter, 8 frames at once"),
-        ("16 cores m", 1, "one whose response decays (pole radius 0.87)")]
+ROWS = [("one core m", 1, "any stable filter", "#0072b2", 7),  # with its colour and points
+        ("one core m", 8, "any stable filter, 8 frames at once", "#d55e00", 5),
+        ("16 cores m", 1, "one whose response decays (pole radius 0.87)", "#009e73", 9)]
 
 SCRIPT = """
 set terminal {terminal}
@@ -53,13 +54,14 @@ def main():
     ghz = float(sys.argv[2]) if len(sys.argv) > 2 else 1.98
     sms = int(sys.argv[3]) if len(sys.argv) > 3 else 132
     data, curves, sides = [], [], set()
-    for kind, streams, title in ROWS:
+    for kind, streams, title, color, point in ROWS:
         points = sorted((row["width"], row["us"]) for row in bench["rows"] if row["kind"] == kind and row["right"] and
                         row["size"] == M and row.get("streams", 1) == streams and row["width"] == row["height"])
         if points:
             sides.update(n for n, _ in points)
             data.append(f"$d{len(data)} << end\n" + "".join(f"{n} {us}\n" for n, us in points) + "end\n")
-            curves.append(f"$d{len(data) - 1} using 1:2 with linespoints linewidth 2 pointtype 7 title '{title}'")
+            curves.append(f"$d{len(data) - 1} using 1:2 with linespoints linewidth 2 linecolor rgb '{color}' "
+                          f"pointtype {point} pointsize 1.5 title '{title}'")
     if not curves:
         sys.exit("it has no row of squares with the right result")
     # To the right the last operation alone waits for the sample before, down a column M of them.
@@ -70,7 +72,6 @@ def main():
     text = "".join(data) + SCRIPT.format(terminal="pngcairo size 900,600 font 'sans,11'", out=path, **values)
     subprocess.run(["gnuplot"], input=text, text=True, check=True)
     print(path)
-
 
 
 if __name__ == "__main__":

@@ -20,11 +20,13 @@ speedup: how many times faster than sequential C the filters are on one core, on
     'cudamedian color-order=packed kernel-size=3' 'cudamedian color-order=packed kernel-size=7'
     'cudamedian color-order=packed kernel-size=15' 'cudaconvolve preset=gauss kernel-size=5'
 with as many cores as there are (--cores 1 where other programs run: the times of several cores are elapsed ones).
-naive: the filters' kernels beside the ones that one writes first, and with other claims of work, by
+naive: the filters' kernels beside the ones that one writes first, with other claims of work, and the growth of the
+recursive filter's time with its window, by
   naive > NAIVE.json
 Needs gnuplot with cairo; naive, which has no plot, does not.
 """
 import json
+import math
 import os
 import statistics
 import subprocess
@@ -127,13 +129,14 @@ def speedup(rows, image, title):
     times = middle(rows, lambda row: (row['line'], row['format'], place_of(row), size_of(row)),
                    lambda row: row['cpu_ms' if place_of(row) in ('naive C', 'one core') else 'frame_ms'])
     places = list(dict.fromkeys(place for _, _, place, _ in times))
+    shown = 'one core', f'{most} cores', 'GPU'  # in the plot
     lines, curves = [], {}
     for line, form in dict.fromkeys((row['line'], row['format']) for row in rows):
         for size in sorted({one[3] for one in times if one[:2] == (line, form)}, key=lambda s: s[0] * s[1]):
             naive, cells = times.get((line, form, 'naive C', size)), []
             for place in places:
                 ms = times.get((line, form, place, size))
-                if ms and naive and place != 'naive C':
+                if ms and naive and place in shown:
                     curves.setdefault((line, f'{form}, {place}'), {})[size] = naive / ms
                 cells.append('-' if not ms else number(ms) if place == 'naive C' or not naive else
                              f'{number(ms)} (x {number(naive / ms)})')
@@ -150,22 +153,41 @@ def naive(report):
     if not all(row['right'] for row in report['rows']):
         sys.exit('a result differs from the CPU')
     tables = {True: [], False: []}
+    paper, ours = {}, {}
     for row in report['rows']:
-        tables['claim' in row['kernel']].append((
-            row['filter'], f"{row['size']} x {row['size']}", row['kernel'], number(row['us']), number(row['ours_us']),
-            number(row['us'] / row['ours_us'])))
+        m, claims = row['size'], 'claim' in row['kernel']
+        tables[claims].append((row['filter'], f'{m} x {m}', row['kernel'], number(row['us']), number(row['ours_us']),
+                               number(row['us'] / row['ours_us'])))
+        if claims:
+            ours[m] = row['ours_us']
+            if row['kernel'].startswith('1 sample'):
+                paper[m] = row['us']
+    least = min(ours)
+    growth = [(f'{m} x {m}', *(f'{value(m) / value(least):.2f}' for value in (
+        lambda n: math.ceil(math.log2(n)), lambda n: n, lambda n: 2 * n * n - 1, paper.get, ours.get)))
+              for m in sorted(ours)]
+
+    def text(words):
+        return textwrap.fill(words, 120, break_on_hyphens=False)
+
     return '\n\n'.join((
-        '## Speed-up over naive CUDA', textwrap.fill(
+        '## Speed-up over naive CUDA', text(
             'Microseconds per frame of 1080p, GRAY8, of packed colours RGBA: the kernels alone, over more frames than '
             "the L2 cache holds, each result compared with the CPU's. The naive kernels are as in students' reports "
-            f"and tutorials, see tests/bench/naive.cu. {report['gpu']}, {report['date']}; the command is in "
-            'studies.py.', 120),
-        page.table(('filter', 'window', 'naive kernel', 'its time', 'ours', 'times'), tables[False]).rstrip(),
-        textwrap.fill(
+            'and tutorials, see tests/bench/naive.cu; those of the segmentation do each step of its contract by a '
+            f"launch over all cells. {report['gpu']}, {report['date']}; the command is in studies.py."),
+        page.table(('filter', 'window or cell', 'naive kernel', 'its time', 'ours', 'times'), tables[False]).rstrip(),
+        text(
             "The scheduler of the recursive filter: the paper's, whose blocks claim a single sample (here of one "
             "thread each, because the sum's order is fixed); this one's, held to few chunks a claim, 8 rows of a strip "
-            'of 128 columns (64 from m = 5 on); ours takes all that are ready.', 120),
-        page.table(('filter', 'window', 'claims', 'time', 'ours', 'times'), tables[True])))
+            'of 128 columns (64 from m = 5 on); ours takes all that are ready.'),
+        page.table(('filter', 'window', 'claims', 'time', 'ours', 'times'), tables[True]).rstrip(),
+        text(
+            'How the time grows with the window of m x m, the smallest one being 1. By the paper a frame of N x N '
+            'takes 2 (2N - 1) ceil (log2 m) operations one after the other: the threads of a block add up a window in '
+            'a tree.'),
+        page.table(('window', 'log2 m, the paper', 'm', 'multiply-adds, 2 m^2 - 1', '1 sample a claim', 'ours'),
+                   growth)))
 
 
 def main():

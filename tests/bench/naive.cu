@@ -402,38 +402,14 @@ measure (Run *run, BenchEnqueue enqueue, bool *right, char *error)
 
   if (in && cudaMemset (f->out, 0, f->frame) == cudaSuccess && cudaDeviceSynchronize () == cudaSuccess)
     us = bench_filter_us (f, enqueue, run, 0, error);
-  if (us > 0 && us < 500 && !(enqueue == enqueue_naive && run->naive->cells)) /* launches count; no wait in a graph */
+  /* From here on launches count. A graph cannot wait, as the naive segmentation does. */
+  if (us > 0 && us < 500 && (enqueue == enqueue_ours || !run->naive->cells))
     us = bench_filter_us (f, enqueue, run, 1, error);
   *right = us > 0 && bench_fetch (f, 0, in, out, error) &&
       filter_frame (run->cpu, NULL, &run->video, in, expected, row, &run->status) == CF_OK &&
       memcmp (out, expected, n) == 0;
   free (in);
   return us;
-}
-
-/* Sets the parameters of cudasegment, and what its naive kernels need of them. */
-static bool
-set_segment (Run *run, const CfFilter *filter, void *params, int k)
-{
-  static const CfCommon all = { };
-  const char size[] = { (char) ('0' + k), '\0' };
-  CfSegmentSetup setup;
-  Segmentation *s = &run->segmentation;
-
-  if (cf_params_set (filter, params, "temporal", "0", &run->status) != CF_OK ||
-      cf_params_set (filter, params, "cell-size", size, &run->status) != CF_OK ||
-      cf_segment_setup (&run->video, &all, (const CfSegmentParams *) params, &setup, &run->status) != CF_OK)
-    return false;
-  s->c.width = WIDTH;
-  s->c.height = HEIGHT;
-  s->c.size = setup.size;
-  s->c.columns = setup.columns;
-  s->c.rows = setup.rows;
-  s->c.seed = setup.seed;
-  memcpy (s->c.merge, setup.merge, sizeof setup.merge);
-  s->rises = setup.rises;
-  s->min_cells = setup.min_cells;
-  return true;
 }
 
 /* Allocates what the naive segmentation needs for as many cells as pixels. */
@@ -461,8 +437,14 @@ set_params (Run *run, const CfFilter *filter, void *params, int k, bool packed)
   Task *t = &run->task;
   int sum = 0;
 
-  if (strcmp (stem, "segment") == 0)
-    return set_segment (run, filter, params, k);
+  auto set = [&] (const char *name, const char *text) {
+    return cf_params_set (filter, params, name, text, &run->status) == CF_OK;
+  };
+  if (strcmp (stem, "segment") == 0) {
+    run->segmentation.set (WIDTH, HEIGHT, k);
+    snprintf (first, sizeof first, "%d", k);
+    return set ("temporal", "0") && set ("cell-size", first);
+  }
   t->k = k;
   t->a = .01f / (float) (k * k);
   for (int i = 0; i < k * k; i++) {
@@ -478,9 +460,6 @@ set_params (Run *run, const CfFilter *filter, void *params, int k, bool packed)
     snprintf (first + strlen (first), 32, "%.9g%c", t->a, end);
     snprintf (second + strlen (second), 32, "%.9g%c", t->b[i], end);
   }
-  auto set = [&] (const char *name, const char *text) {
-    return cf_params_set (filter, params, name, text, &run->status) == CF_OK;
-  };
   if (strcmp (stem, "irfilter") == 0)
     return set ("numerator", first) && set ("denominator", second) && set ("border", "zero");
   t->divisor = (float) (sum | 1);

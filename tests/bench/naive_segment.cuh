@@ -2,19 +2,19 @@
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * naive_segment.cuh: the segmentation by kernels as one first writes them. Each step of the contract
- * (segment/segment.h) is a launch over all cells in global memory; the sums of a region are made by atomics; and after
- * each round the host asks whether it has changed anything. Frames are GRAY8, with temporal=0, without `seeds` and weak
- * borders, and there are fewer regions than max-regions. */
-#include "segment/segment.h"
+ * (segment/segment.h) is a launch over all cells in global memory, the sums of a region are made by atomics, and after
+ * each round the host asks whether it has changed anything. Frames are GRAY8, with temporal=0 and everything else by
+ * default, and have fewer regions than max-regions. */
+constexpr int SIZES_OF_REGIONS = 32, RISES = 5, MOVES = 4, BLOCK_OF_CELLS = 16; /* k and R of step 8, steps 10 and 4 */
 
 struct Cells {
   const uint8_t *in;
   uint8_t *out;
   size_t pitch;
   int width, height, size, columns, rows;
-  uint32_t seed, merge[CF_SEGMENT_SIZES]; /* thresholds N */
-  uint32_t limit;                         /* of the round: in merging by mean bits to shift N by, by size M */
-  uint8_t *q, *p, *is_seed;               /* of each cell: its colours are q and p */
+  uint32_t merge[SIZES_OF_REGIONS]; /* N of step 8 */
+  uint32_t limit;                   /* of the round: in merging by mean bits to shift N by, by size M */
+  uint8_t *q, *p, *is_seed;         /* of each cell: its colours are q and p */
   int *root, *next, *label;               /* the last one of each pixel */
   /* Of each region, at its root's number: */
   uint8_t *mean, *seeded;
@@ -80,7 +80,7 @@ find_seed (const Cells &c, int i)
   for (int k = 0; k < 8; k++) {
     const int other = neighbour (c, i, k);
 
-    seed = seed && (other < 0 || rel (c.p[i], c.p[other], c.seed));
+    seed = seed && (other < 0 || rel (c.p[i], c.p[other], 65536));
   }
   c.is_seed[i] = seed;
   c.root[i] = i;
@@ -89,9 +89,9 @@ find_seed (const Cells &c, int i)
 __device__ static int
 kind_of (const Cells &c, int i)
 {
-  const int y = c.p[i], blocks = (c.columns + 15) / 16;
+  const int y = c.p[i], column = i % c.columns / BLOCK_OF_CELLS, row = i / c.columns / BLOCK_OF_CELLS;
 
-  return (i / c.columns / 16 * blocks + i % c.columns / 16) * 8 + (y < 64 ? y / 32 : y / 64 + 1);
+  return (row * c.columns + column) * 8 + (y < 64 ? y / 32 : y / 64 + 1);
 }
 
 /* A component's smallest number spreads by a cell. */
@@ -151,7 +151,7 @@ pick (const Cells &c, int i)
     const uint64_t d = distance (c.mean[a], c.mean[b]);
     const uint32_t fewer = min (c.n[a], c.n[b]);
     const bool smaller = c.n[a] < c.n[b] || (c.n[a] == c.n[b] && a > b);
-    uint64_t cost = K == GROW ? d : d * d * min (fewer, CF_SEGMENT_COST_CELLS), others = 0;
+    uint64_t cost = K == GROW ? d : d * d * min (fewer, 1u << 24), others = 0;
 
     if (a == b || (K == GROW && c.seeded[a]) || (K == BY_SIZE && c.n[a] >= c.limit) ||
         (K == BY_MEAN && (!smaller || !rel (c.mean[a], c.mean[b], c.merge[31 - __clz (fewer)] >> c.limit))))
@@ -245,10 +245,21 @@ each (Cells c, int n, int per_thread)
 
 struct Segmentation {
   Cells c;
-  int rises;
   uint32_t min_cells; /* M */
   bool rows;          /* a thread does a row of cells or pixels, not one of them */
   cudaStream_t stream;
+
+  void set (int width, int height, int size)
+  {
+    c.width = width;
+    c.height = height;
+    c.size = size;
+    c.columns = (width + size - 1) / size;
+    c.rows = (height + size - 1) / size;
+    min_cells = (width * height / 10000 + size * size - 1) / (size * size);
+    for (int k = 0; k < SIZES_OF_REGIONS; k++)
+      c.merge[k] = (uint32_t) (65536 * std::min (1., .12 * .12 * sqrt (c.columns * c.rows / (1000 * exp2 (k)))) + .5);
+  }
 
   template<void (*STEP) (const Cells &, int)> void launch (bool pixels = false)
   {
@@ -258,7 +269,7 @@ struct Segmentation {
     each<STEP><<<(n / per_thread + threads - 1) / threads, threads, 0, stream>>> (c, n, per_thread);
   }
 
-  /* Returns whether a kernel has changed anything since the last call. An error ends the rounds; the caller finds it. */
+  /* Returns whether a kernel has changed anything since the last call. An error ends the rounds, and run () finds it. */
   bool changed ()
   {
     int word = 0;
@@ -299,11 +310,11 @@ struct Segmentation {
     count ();
     while (round<GROW> (0))
       ;
-    for (int r = 0; round<BY_MEAN> ((uint32_t) std::max (0, rises - r)) || r < rises; r++)
+    for (int r = 0; round<BY_MEAN> ((uint32_t) std::max (0, RISES - r)) || r < RISES; r++)
       ;
     while (round<BY_SIZE> (min_cells))
       ;
-    for (int i = 0; i < CF_SEGMENT_MOVES; i++) {
+    for (int i = 0; i < MOVES; i++) {
       launch<move_border> ();
       std::swap (c.root, c.next);
     }

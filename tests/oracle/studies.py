@@ -3,18 +3,20 @@
 # Copyright (C) 2026 the gst-cuda-filters authors
 """Studies that are run by hand: what the filters make of pictures. Each prints a table, or writes it into a page.
 
-    studies.py NAME [--kernelcheck PROGRAM] [--page PAGE.md]
+    studies.py NAME [--kernelcheck PROGRAM] [--gpu NAIVE.json] [--page PAGE.md]
 
 salt: what medians leave of salt and pepper, by its density, the window, the threshold, and how often they are applied.
 packed: colours that a median makes up, and what it leaves of noise, with color-order=packed and per channel.
 tiles: regions that grow inside tiles, beside those of cudasegment, which grow over the whole picture.
 similarity, weak: what cudasegment's seed-similarity, weak-fraction and weak-difference change in photographs.
-naive: how many times faster than sequential C cudairfilter and cudasegment are on one core, for a page of this machine.
+naive: how many times faster than sequential C cudairfilter and cudasegment are on one core, for a page of this machine;
+with the file that the program naive (tests/bench/naive.cu) writes on a GPU, beside that GPU's kernels.
 
 Needs what oracle_opencv.py needs.
 """
 import argparse
 import datetime
+import json
 import os
 import sys
 import tempfile
@@ -275,8 +277,17 @@ def shortest(runner, backend, stem, image, sets, repeats):
     return float(us) / 1e3, out, isa
 
 
-def naive(runner):
+def gpu_times(path):
+    """Returns {(filter, m or a cell's side): milliseconds} of 1080p from the JSON of tests/bench/naive.cu, and where."""
+    with open(path, encoding="utf-8") as file:
+        report = json.load(file)
+    return ({(row["filter"].split()[0], row["size"]): row["ours_us"] / 1e3 for row in report["rows"]},
+            f" GPU: kernels alone, on one {report['gpu']}, {report['date']}, of the frame in tests/bench/naive.cu.")
+
+
+def naive(runner, gpu):
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    on_gpu, where = gpu_times(gpu) if gpu else ({}, "")
     gray, rows = cv2.cvtColor(dict(pictures())["coffee"], cv2.COLOR_BGR2GRAY), []
     for name, stem, sets in (*((f"cudairfilter, m = {m}", "irfilter", recursive(m)) for m in (3, 5, 8)),
                              ("cudasegment temporal=0", "segment", ("temporal=0",))):
@@ -287,13 +298,18 @@ def naive(runner):
             if not np.array_equal(got, expected):
                 sys.exit(f"{name} is not what the reference gives")
             rows.append([name, f"{size[0]} x {size[1]}", f"{slow:.3g}", f"{fast:.3g} (x {slow / fast:.3g})"])
+            if gpu:
+                # A cell of 1080p is 2 x 2 pixels.
+                ms = on_gpu["cuda" + stem, int(name[-1]) or 2] if size == SIZES[-1] else 0
+                rows[-1].append(f"{ms:.3g} (x {slow / ms:.0f})" if ms else "-")
     with open("/proc/cpuinfo", encoding="utf-8") as file:
         cpu = next(line.split(":")[1].strip() for line in file if line.startswith("model name"))
     return ("Speed-up over sequential C: recursive filter, segmentation",
             f"Milliseconds of processor time for a frame of GRAY8, the photograph coffee at that size, and how many "
             f"times faster than sequential C that is. Sequential C is the tests' reference, sample by sample straight "
             f"from the contract; results are the same. One core of {cpu} ({isa}), the least of as many runs as fit "
-            "into 3 seconds (sequential C: of 2).", ["filter", "frame", "sequential C", "one core"], rows)
+            f"into 3 seconds (sequential C: of 2).{where}",
+            ["filter", "frame", "sequential C", "one core", *(["GPU"] if gpu else [])], rows)
 
 
 STUDIES = {"salt": salt, "packed": packed, "similarity": similarity, "weak": weak, "tiles": tiles, "naive": naive}
@@ -303,10 +319,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("name", choices=STUDIES)
     parser.add_argument("--kernelcheck", default=os.path.join(ROOT, "build-tests", "tests", "kernelcheck"))
+    parser.add_argument("--gpu", metavar="NAIVE.json")
     parser.add_argument("--page")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        heading, text, head, rows = STUDIES[options.name](oracle.Runner(options.kernelcheck, "cpu", folder))
+        more = (options.gpu,) if options.name == "naive" else ()
+        heading, text, head, rows = STUDIES[options.name](oracle.Runner(options.kernelcheck, "cpu", folder), *more)
     text = textwrap.fill(f"{text} Written on {datetime.date.today()} by `tests/oracle/studies.py {options.name}`.", 120,
                          break_on_hyphens=False)
     text = f"## {heading}\n\n{text}\n\n{page.table(head, rows)}"
