@@ -269,7 +269,7 @@ struct Segmentation {
     each<STEP><<<(n / per_thread + threads - 1) / threads, threads, 0, stream>>> (c, n, per_thread);
   }
 
-  /* Returns whether a kernel has changed anything since the last call. An error ends the rounds, and run () finds it. */
+  /* Returns whether a kernel has changed anything since the last call. An error ends the rounds; run () finds it. */
   bool changed ()
   {
     int word = 0;

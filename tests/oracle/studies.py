@@ -278,7 +278,7 @@ def shortest(runner, backend, stem, image, sets, repeats):
 
 
 def gpu_times(path):
-    """Returns {(filter, m or a cell's side): milliseconds} of 1080p from the JSON of tests/bench/naive.cu, and where."""
+    """Returns {(filter, m or a cell's side): milliseconds} of 1080p from the JSON of naive.cu, and where that ran."""
     with open(path, encoding="utf-8") as file:
         report = json.load(file)
     return ({(row["filter"].split()[0], row["size"]): row["ours_us"] / 1e3 for row in report["rows"]},
