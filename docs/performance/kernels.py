@@ -44,6 +44,10 @@ sums with global atomics, not in the block first; 4 warps: the size of that bloc
 rows. street: like a frame of a street's camera, which has fewer regions than the texture of the other
 rows; N at once: N streams, each with a plan of its own.
 """,
+    'denoise': """\
+NPP has no such filter. noise: it is told the noise, 8 levels; estimated: it measures the noise. A frame needs the
+one before.
+""",
     'convolve': """\
 NPP: FilterBorder32f, FilterGaussBorder (FilterGaussAdvancedBorder over 15) and FilterBoxBorder on the same
 frames, replicated borders, RGBA with its alpha. dense: random signed weights of 8 bits, not separable;
