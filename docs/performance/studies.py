@@ -174,13 +174,13 @@ def naive(report):
         '## Speed-up over naive CUDA', text(
             'Microseconds per frame of 1080p, GRAY8, of packed colours RGBA: the kernels alone, over more frames than '
             "the L2 cache holds, each result compared with the CPU's. The naive kernels are as in students' reports "
-            'and tutorials, see tests/bench/naive.cu; those of the segmentation do each step of its contract by a '
-            f"launch over all cells. {report['gpu']}, {report['date']}; the command is in studies.py."),
+            'and tutorials, see tests/bench/naive.cu; of the segmentation each step is a launch over '
+            f"all cells. {report['gpu']}, {report['date']}; the command is in studies.py."),
         page.table(('filter', 'window or cell', 'naive kernel', 'its time', 'ours', 'times'), tables[False]).rstrip(),
         text(
             "The scheduler of the recursive filter: the paper's, whose blocks claim a single sample (here of one "
             "thread each, because the sum's order is fixed); this one's, held to few chunks a claim, 8 rows of a strip "
-            'of 128 columns (64 from m = 5 on); ours takes all that are ready.'),
+            'of 128 columns (64 from m = 5 on); ours takes each chunk that is ready.'),
         page.table(('filter', 'window', 'claims', 'time', 'ours', 'times'), tables[True]).rstrip(),
         text(
             'How the time grows with the window of m x m, the smallest one being 1. By the paper a frame of N x N '

@@ -302,7 +302,7 @@ make_images (const Bench *b, const char *content, int width, int height, int pix
   return all;
 }
 
-/* Filters a frame's area on the CPU, image[0]'s, after those of the `before` frames before it. */
+/* Filters the area of the frame image[0] on the CPU, after the areas of the `before` frames that came before it. */
 static bool
 filter_area (Bench *b, const CfVideo *video, const void *params, const CfArea *area, const CfImage *image, int before,
     const CfImage *out)

@@ -162,7 +162,7 @@ pick (const Cells &c, int i)
   }
 }
 
-/* Sets next[] of a root to that of the region of which it becomes a part. */
+/* Sets next[] of a root to the root of the region that it joins. */
 __device__ static void
 follow_picks (const Cells &c, int i)
 {

@@ -21,10 +21,10 @@ namespace cf {
 namespace {
 
 constexpr int warps = 8, threads = 32 * warps, window = 512;
-/* Rows of a window: few, but so many that all blocks of a frame run at once (of a fill, which is over soon: but so many
- * that an SM has 8 blocks). Sums of 8 bits in 16 permit 257. */
+/* Rows of a window. A frame has no more blocks than run at once; a fill, which is over soon, has 8 blocks an SM. Sums
+ * of 8 bits in 16 permit 257 rows. */
 constexpr int fewest_rows = 32, most_rows = 256;
-/* Strips of a launch: those of a frame, or of as many boxes as have no more together. */
+/* Strips of a launch, at most. It takes a frame, or as many boxes as fit. */
 constexpr int max_strips = 16;
 constexpr int batch = 4; /* rows that a lane loads at once */
 
@@ -68,7 +68,7 @@ static_assert (sizeof (Hiding) <= 4096, "the kernels' argument is too large");
 
 /* ---- sums --------------------------------------------------------------- */
 
-/* Loads 16 bytes of row y from byte `at` on, of which `mask` are the row's. */
+/* Loads 16 bytes of row y from byte `at` on. `mask` marks the bytes of the row. */
 __device__ __forceinline__ uint4
 load_vector (const Strip &s, int y, int at, unsigned mask)
 {
@@ -93,7 +93,7 @@ add_row (const Hiding &work, uint4 v, unsigned sum[8])
     }
 }
 
-/* What a warp adds up when its block has the sums of the columns: those of one cell that are in the window. */
+/* What a warp adds up when its block has the sums of the columns: the columns of one cell in the window. */
 struct Job {
   int offset, step; /* of the component's samples */
   int x0, x1;       /* from x0 on, up to x1 */

@@ -25,7 +25,7 @@ struct Component {
 
 struct Work {
   int width, height; /* of the frame */
-  int blocks;        /* the first of which copy the rest of the frame */
+  int blocks;        /* the first rest.blocks copy the rest of the frame */
   uint8_t n_components, bytes, bits, shift;
   bool ellipses, invert, interlaced;
   const uint8_t *map;

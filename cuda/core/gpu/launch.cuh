@@ -208,7 +208,7 @@ store_one_by_one (uint8_t *to, unsigned mask, uint4 v)
       to[b] = (uint8_t) (word[b / 4] >> b % 4 * 8);
 }
 
-/* Loads those of 16 bytes that are in `mask`, one bit each; the others are anything. `whole`: the address is a multiple
+/* Loads 16 bytes. `mask` has a bit for each that is wanted; the others are anything. `whole`: the address is a multiple
  * of 16, and all may be read. Past the L1 cache, so it may be called before griddep_wait () for what was complete
  * before the kernel started. */
 __device__ __forceinline__ uint4

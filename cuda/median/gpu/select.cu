@@ -6,10 +6,10 @@
  *
  * Pad: a block of 32 x 8 threads has 128 x 8 elements of a padded plane; a thread has four neighbours of one row.
  * Select: a block of 32 x 8 threads has 32 x 8 outputs, one per thread. From the top bit down, a thread sets a bit if
- * at most `rank` samples of its window are below the value with this bit set. It loads bits * n samples; those of a
- * window of one sample of each frame are loaded once, into registers.
+ * at most `rank` samples of its window are below the value with this bit set. It loads bits * n samples; a window
+ * of one sample of each frame is loaded once, into registers.
  * Small windows, of one frame: a block of 32 x 8 threads has 32 x 32 outputs, a thread every eighth one of a column.
- * The block copies their samples; then a thread sorts those of each window in registers.
+ * The block copies their samples; then a thread sorts each window in registers.
  *
  * Shared memory: the samples of small windows, a word each.
  * Races: none; a thread writes only its own elements or output, and select is launched behind pad on the same stream.

@@ -589,8 +589,8 @@ offer_merge (CfSgCpu *m, uint32_t region, uint32_t with, uint64_t key)
     m->node[region].best = key | with;
 }
 
-/* Which regions pick in a round: of two those whose border is more alike than `alike` (step 8) or costs less than
- * `limit` (9), and those of fewer than min_cells cells. first: of all rounds; begins: the first with these values. */
+/* Which regions pick in a round: two whose border is more alike than `alike` (step 8) or costs less than `limit` (9),
+ * and regions of fewer than min_cells cells. first: of all rounds; begins: the first with these values. */
 typedef struct {
   uint32_t alike, min_cells, limit;
   bool first, begins;
@@ -598,8 +598,8 @@ typedef struct {
 
 #define NO_MEANS UINT32_MAX /* Stage.alike of step 9 */
 
-/* Sets the ends of a border to the regions of which they are parts now, and then its cost and how alike these are,
- * which counts up to `most`. Returns false if it lies inside a region. */
+/* Sets the ends of a border to the regions that have them now, then its cost and how alike the two are, counted up to
+ * `most`. Returns false if the border lies inside a region. */
 static bool
 rate_border (const CfSgCpu *m, CfSgBorder *s, uint32_t most)
 {
