@@ -195,16 +195,13 @@ entries (const uint16_t *restrict sample, int set, uint8_t *restrict entry)
   const uint16_t low = (uint16_t) (CF_MEDIAN_GROUP * set);
 
   if (set == CF_MEDIAN_COARSE)
-    for (int i = 0; i < CF_MEDIAN_BLOCK; i++) { /* (v - 1) / 31 for 0 < v < 1024 */
-      const uint16_t least = sample[i] > 1 ? sample[i] : 1;
-
-      entry[i] = (uint8_t) ((uint32_t) (uint16_t) (least - 1) * 2115 >> 16);
-    }
+    for (int i = 0; i < CF_MEDIAN_BLOCK; i++) /* (v - 1) / 31 for 0 < v < 1024 */
+      entry[i] = (uint8_t) ((uint32_t) (sample[i] - (sample[i] > 0)) * 2115 >> 16);
   else
     for (int i = 0; i < CF_MEDIAN_BLOCK; i++) {
-      const uint16_t least = sample[i] > low ? sample[i] : low, most = (uint16_t) (low + 32);
+      const uint16_t up = sample[i] > low ? (uint16_t) (sample[i] - low) : 0;
 
-      entry[i] = (uint8_t) ((least < most ? least : most) - low);
+      entry[i] = (uint8_t) (up < 32 ? up : 32);
     }
 }
 
@@ -312,7 +309,7 @@ mask_of (const void *flags, int n)
 }
 #endif
 
-/* Returns the index of bit number n of those that are set, without branches: none of them could be foreseen. */
+/* Returns the index of the set bit number n, from 0 on, without branches: nobody could foresee them. */
 ALWAYS_INLINE int
 nth_bit (uint64_t bits, int n)
 {
