@@ -125,7 +125,6 @@ def speedup(rows, image, title):
                 'one core' if row['cores_allowed'] == 1 else f"{row['cores_allowed']} cores")
 
     most = max(row['cores_allowed'] for row in rows)
-    rows = [row for row in rows if place_of(row) != 'GPU' or row['cores_allowed'] == most]
     times = middle(rows, lambda row: (row['line'], row['format'], place_of(row), size_of(row)),
                    lambda row: row['cpu_ms' if place_of(row) in ('naive C', 'one core') else 'frame_ms'])
     places = list(dict.fromkeys(place for _, _, place, _ in times))
