@@ -138,9 +138,9 @@ const char *const ref_convolve_sanitize_settings[] = { "preset=identity", "prese
   "preset=scharr gray=mean border=wrap", "preset=laplace", "any=2x2", "any=3x3 weights=8",
   "any=3x3 weights=16 border=wrap", "any=4x5 flip=1", "any=5x5 weights=8", "any=5x5 weights=16", "any=7x7 weights=8",
   "any=7x7 weights=0", "any=9x9 weights=8 border=reflect101", "any=15x15 weights=8", "any=15x15 weights=12",
-  "any=25x25", "any=31x31 weights=8 border=wrap", "any=31x31 weights=0", "any=63x63", "any=63x1", "any=1x63",
-  "outer=5x5", "outer=15x15 weights=8", "outer=63x63 border=constant", "preset=fill", "preset=mosaic", "preset=privacy",
-  NULL };
+  "any=25x25", "any=31x31 weights=8 border=wrap", "any=31x31 weights=0", "any=63x63", "any=33x63 weights=12",
+  "any=63x1", "any=1x63", "outer=5x5", "outer=15x15 weights=8", "outer=63x63 border=constant", "preset=fill",
+  "preset=mosaic", "preset=privacy", NULL };
 
 const char *const ref_convolve_bad_settings[] = { "kernel=", "kernel=;", "kernel=1,2;3", "kernel=1,x,3", "kernel=nan",
   "kernel=1,inf", "kernel=-infinity", "kernel=0x", "kernel=1e999", "any=64x1", "any=1x64", "any=64x64",

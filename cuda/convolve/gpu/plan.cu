@@ -14,8 +14,8 @@
  * | passes | separable kernels without negative weights up to 33 x 33 at 8 bit, fewer columns for pixels of several
  *   samples | packed_passes.cu in pixels of four bytes of which three are filtered, else passes.cu |
  * | separable | separable kernels at 8 bit whose row pass fits 16 bits | separable.cu |
- * | dense | any kernel but magnitudes, and gauss and unsharp above 8 bit | sparse.cu on devices of capability 9.0, with
- *   up to 32 columns at 8 bit where rows begin on 16 bytes, else dense.cu |
+ * | dense | any kernel but magnitudes, and gauss and unsharp above 8 bit | sparse.cu on devices of capability 9.0, at 8
+ *   bit where rows begin on 16 bytes, else dense.cu |
  * | wide | separable kernels at any depth, magnitudes | wide.cu |
  * | hide | fill, mosaic, privacy | hide.cu |
  * | long | separable kernels without negative weights, and boxes, at any depth | long.cu | */
