@@ -93,7 +93,7 @@ add_row (const Hiding &work, uint4 v, unsigned sum[8])
     }
 }
 
-/* What a warp adds up when its block has the sums of the columns: the columns of one cell in the window. */
+/* What 16 lanes add up when their block has the sums of the columns: the columns of one cell in the window. */
 struct Job {
   int offset, step; /* of the component's samples */
   int x0, x1;       /* from x0 on, up to x1 */
@@ -158,7 +158,7 @@ add_to_cell (const Hiding &work, const Job &job, unsigned sum)
 /* Makes the means of all cells.
  *
  * Map: a block sums a window; warp w has its rows w, w + 8 ...; a lane adds up its 16 columns. The warps' sums of a
- * column are added in shared memory, then each warp adds up the columns of some of the window's cells.
+ * column are added in shared memory, then each 16 lanes add up the columns of some of the window's cells.
  *
  * Shared memory: `part`, written by each lane for itself, read behind the first barrier; `column`, written by one
  * thread a column before the second one, read behind it.
@@ -171,8 +171,8 @@ sum_kernel (const __grid_constant__ Hiding work)
   __shared__ unsigned column[window / BYTES];
   const int thread = (int) threadIdx.x, warp = thread / 32, lane = thread & 31;
   unsigned sum[8] = { };
-  int v = 0, number = warp;
-  Job job;
+  int v = 0, number = thread / 16;
+  Job job = { };
 
   while (v + 1 < work.n && (int) blockIdx.x >= work.strip[v + 1].first_sum)
     v++;
@@ -182,7 +182,7 @@ sum_kernel (const __grid_constant__ Hiding work)
   const int top = j * s.height / s.ny, n = (j + 1) * s.height / s.ny - top, first = first_byte / BYTES;
   const int y1 = top + (k + 1) * n / s.parts, at = first_byte + 16 * lane;
   const unsigned mask = bytes_within (at, 0, s.row_bytes);
-  int left = find_job<BYTES> (s, first, j, number, &job);
+  const int jobs = number + find_job<BYTES> (s, first, j, number, &job);
 
   griddep_wait ();
 #pragma unroll 1
@@ -212,18 +212,20 @@ sum_kernel (const __grid_constant__ Hiding work)
     column[thread] = sum[0];
   __syncthreads ();
 
-  for (; left > 0; left -= warps) {
+#pragma unroll 1
+  for (int turn = 0; turn < jobs; turn += threads / 16, number += threads / 16) {
     unsigned cell = 0;
 
-    for (int x = job.x0 + lane; x < job.x1; x += 32)
+    if (turn > 0 && number < jobs)
+      find_job<BYTES> (s, first, j, number, &job);
+#pragma unroll 4
+    for (int x = job.x0 + (lane & 15); x < job.x1; x += 16)
       cell += column[job.step * x + job.offset - first];
 #pragma unroll
-    for (int d = 16; d > 0; d /= 2)
+    for (int d = 8; d > 0; d /= 2)
       cell += __shfl_xor_sync (0xffffffffu, cell, d);
-    if (lane == 0)
+    if ((lane & 15) == 0 && number < jobs)
       add_to_cell (work, job, cell);
-    if (left > warps)
-      find_job<BYTES> (s, first, j, number += warps, &job);
   }
 }
 
