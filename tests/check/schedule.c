@@ -376,7 +376,8 @@ beside_others (KcRun *run, CfContext *cpu, long frames, uint64_t *state)
 /* ---- late warp groups of the convolution ---------------------------------- */
 
 /* Kernels that the sparse kernel takes, in frames whose rows begin on 16 bytes: one plane a tile, two and three, one
- * limb and two, with samples outside the image and without; the last two with more than 32 columns. */
+ * limb and two, with samples outside the image and without; the last three in 64 neighbours, one with weights that come
+ * through a ring. */
 static const struct {
   const char *set;
   CfFormat format;
@@ -388,8 +389,9 @@ static const struct {
   { "any=23x23 weights=8", CF_FORMAT_RGBA, 640, 360 },
   { "any=31x31 weights=8 border=reflect101", CF_FORMAT_RGB, 336, 217 },
   { "any=15x15 weights=12", CF_FORMAT_GRAY8, 640, 360 },
-  { "any=63x63", CF_FORMAT_GRAY8, 1920, 1080 },
+  { "any=63x63 weights=8", CF_FORMAT_GRAY8, 1920, 1080 },
   { "any=33x41 weights=8 border=wrap", CF_FORMAT_RGBA, 640, 360 },
+  { "any=63x63 weights=12", CF_FORMAT_NV12, 640, 360 },
 };
 
 static void

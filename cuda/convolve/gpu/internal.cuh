@@ -109,13 +109,15 @@ struct SmallWeights {
 /* Weights of dense.cu and sparse.cu. SIZE: bytes of the launch's argument. dense_small and dense_medium: the fragments
  * of one limb, as convolve_fill_quads () makes them, up to 15 x 17 and 31 x 33. Otherwise limb by limb, row by row, one
  * signed byte per tap: in dense_large, up to 63 x 63, rows are padded with zeros to a multiple of 4 bytes, limbs to
- * a multiple of 16; sparse.cu's rows have 32 bytes, in sparse_wide 64; sparse_small is for one limb up to 33 rows. */
+ * a multiple of 16; sparse.cu's rows have 32 bytes, in sparse_wide and sparse_ring 64; sparse_small is for one limb up
+ * to 33 rows. */
 template<int SIZE> struct DenseWeights {
   uint4 bytes[SIZE / 16];
 };
 constexpr int dense_small = 5 * 2 * 256, dense_medium = 9 * 4 * 256, dense_large = 63 * 64 * max_limbs;
 constexpr int sparse_limbs = 3, sparse_small = 33 * 32, sparse_large = 63 * 32 * sparse_limbs;
 constexpr int sparse_wide = 120 * 64; /* the left operands of more rows do not fit shared memory */
+constexpr int sparse_ring = 63 * 64 * sparse_limbs; /* they come through a ring */
 static_assert (dense_small % 16 == 0 && dense_large % 16 == 0, "staged in vectors of 16 bytes");
 
 /* Weights of wide.cu: one axis each; for a 3 x 3 magnitude the nine taps of both kernels. */

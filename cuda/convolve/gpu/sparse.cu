@@ -30,7 +30,9 @@
  * serves both. Zeros before the first and behind the last row.
  *   With 64 neighbours: 16 taps of 16 neighbours depend only on how many times 16 samples the taps begin after the
  * neighbours, -3 to 3: [limb][kernel row][that, from -3 on][even and odd neighbours], 1792 bytes a row. So that the
- * address grows with both, the sixteens of neighbours of a product are in falling order.
+ * address grows with both, the sixteens of neighbours of a product are in falling order. Where the operands of all rows
+ * do not fit shared memory, as with several limbs, a warp group makes them again and again in a ring, for both pairs at
+ * once, 16 rows a stage, and one warp group fills the stages of both pairs.
  *
  * A lane's sums are two neighbours of each column; transposed on their way to shared memory (stmatrix), the results of
  * a warp for a column are 16 neighbours. They are a plane of 128 x 64 bytes, whose vectors of 16 bytes are swapped in
@@ -52,7 +54,8 @@ namespace {
 
 constexpr int team_threads = 128, pair_threads = 2 * team_threads, most_pairs = 2;
 constexpr int tile_w = 128, tile_h = 64, plane_bytes = tile_w * tile_h;
-constexpr int most_stages = 3; /* of a pair */
+constexpr int most_stages = 3; /* of a ring */
+constexpr int chunk_rows = 16; /* of the kernel, in a stage of left operands */
 
 /* Sizes of a launch's shared memory. NEIGHBOURS: of a product, 32 or 64. */
 template<int NEIGHBOURS> struct Layout {
@@ -74,6 +77,13 @@ template<int NEIGHBOURS> __host__ __device__ inline int
 results_of (const Layout<NEIGHBOURS> &l)
 {
   return l.pairs * l.planes * plane_bytes;
+}
+
+/* Returns the bytes of the left operands. STREAMS: they come through a ring. */
+template<bool STREAMS, int NEIGHBOURS> __host__ __device__ inline int
+operands_of (const Layout<NEIGHBOURS> &l, int limbs)
+{
+  return STREAMS ? most_stages * chunk_rows * l.kernel_row : limbs * l.limb_bytes;
 }
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
@@ -391,23 +401,28 @@ make_operands (const Layout<32> &l, const uint4 *weights, int limbs, int h, int 
   wait_for_threads (all_consumers, n_threads);
 }
 
-/* As above, for 64 neighbours. A thread makes 16 taps of a neighbour, row after row. */
+/* Copies the rows of the weights of all limbs to shared memory. A barrier must follow. */
 __device__ __forceinline__ void
-make_operands (const Layout<64> &l, const uint4 *weights, int limbs, int h, int shift, uint8_t *operands, unsigned *raw,
-    int thread, int n_threads)
+load_weights (const uint4 *weights, int rows, unsigned *raw, int thread, int n_threads)
 {
-  constexpr int row_words = 64 / 4, vectors = l.kernel_row / 16;
+  for (int i = thread; i < rows * 64 / 16; i += n_threads)
+    ((uint4 *) raw)[i] = read_argument (weights + i);
+}
+
+/* Makes the left operands of rows of the weights, for 64 neighbours. A thread makes 16 taps of a neighbour, row after
+ * row. `shift`: as above. */
+__device__ __forceinline__ void
+make_rows (const Layout<64> &l, const unsigned *raw, int rows, int shift, uint8_t *to, int thread, int n_threads)
+{
+  constexpr int row_words = 64 / 4;
   const int vector = thread & (team_threads - 1);
   const int start = 2 * (vector & 7) + (vector >> 3 & 1) + shift; /* the first tap's sample of the first neighbours */
   const int further = 16 * ((vector >> 4) - 3);                   /* samples from the neighbours to the taps */
   const int from = further - start;      /* tap, modulo 64 */
   const int mixed = start - 1 - further; /* if even: sample i; i + 1 is before i + 64 */
 
-  for (int i = thread; i < limbs * h * row_words / 4; i += n_threads)
-    ((uint4 *) raw)[i] = read_argument (weights + i);
-  wait_for_threads (all_consumers, n_threads);
 #pragma unroll 4
-  for (int row = thread / team_threads; vector < vectors && row < limbs * h; row += n_threads / team_threads) {
+  for (int row = thread / team_threads; vector < l.kernel_row / 16 && row < rows; row += n_threads / team_threads) {
     unsigned w[5];
 
 #pragma unroll
@@ -419,10 +434,39 @@ make_operands (const Layout<64> &l, const uint4 *weights, int limbs, int h, int 
 
       w[k] = __byte_perm (__funnelshift_r (w[k], w[k + 1], 8 * (from & 3)), 0, order);
     }
-    ((uint4 *) (operands + row * l.kernel_row))[vector] = make_uint4 (w[0], w[1], w[2], w[3]);
+    ((uint4 *) (to + row * l.kernel_row))[vector] = make_uint4 (w[0], w[1], w[2], w[3]);
   }
+}
+
+/* As above, for 64 neighbours. */
+__device__ __forceinline__ void
+make_operands (const Layout<64> &l, const uint4 *weights, int limbs, int h, int shift, uint8_t *operands, unsigned *raw,
+    int thread, int n_threads)
+{
+  load_weights (weights, limbs * h, raw, thread, n_threads);
+  wait_for_threads (all_consumers, n_threads);
+  make_rows (l, raw, limbs * h, shift, operands, thread, n_threads);
   fence_shared ();
   wait_for_threads (all_consumers, n_threads);
+}
+
+/* Makes the left operands of the products of a plane, stage by stage. */
+__device__ __forceinline__ void
+stream_operands (const Work &work, const Layout<64> &l, Ring &ring, const unsigned *raw, int thread)
+{
+#pragma unroll 1
+  for (int limb = work.limbs - 1; limb >= 0; limb--)
+#pragma unroll 1
+    for (int row = 0; row < work.h; row += chunk_rows, ring.next ()) {
+      ring.wait_empty ();
+      make_rows (l, raw + (limb * work.h + row) * 16, min (chunk_rows, work.h - row), l.left - work.ax, ring.at (),
+          thread, team_threads);
+      fence_shared ();
+      __syncwarp ();
+      sleep_ns (ring.late);
+      if ((thread & 31) == 0)
+        ring.set_full ();
+    }
 }
 
 /* ---- consumers ----------------------------------------------------------- */
@@ -452,10 +496,22 @@ tap_positions (int shift, int first, int warp, int lane)
   return positions;
 }
 
-/* Adds the products of all limbs of a plane. */
-template<int NEIGHBOURS> __device__ __forceinline__ void
-add_products (int *sum, const Work &work, const Layout<NEIGHBOURS> &l, const uint8_t *operands, const uint8_t *stage,
+/* Queues the products of rows of the kernel, for 64 neighbours. */
+__device__ __forceinline__ void
+queue_rows (int *sum, const Layout<64> &l, int rows, unsigned long long a, unsigned long long *b,
     const unsigned *positions)
+{
+#pragma unroll 4
+  for (; rows > 0; rows--, a += l.kernel_row / 16, *b += l.columns) {
+    queue_product (sum, a, *b, positions[0]);
+    queue_product (sum, a + 512 / 16, *b + 4 * (unsigned) l.quarter / 16, positions[1]);
+  }
+}
+
+/* Adds the products of all limbs of a plane. chunks: the ring of left operands, with STREAMS. */
+template<bool STREAMS, int NEIGHBOURS> __device__ __forceinline__ void
+add_products (int *sum, const Work &work, const Layout<NEIGHBOURS> &l, const uint8_t *operands, Ring &chunks,
+    const uint8_t *stage, const unsigned *positions, int lane)
 {
 #pragma unroll 1
   for (int limb = work.limbs - 1; limb >= 0; limb--) {
@@ -465,15 +521,22 @@ add_products (int *sum, const Work &work, const Layout<NEIGHBOURS> &l, const uin
 #pragma unroll
     for (int i = 0; i < product_sums; i++)
       sum[i] <<= 8;
+    if constexpr (STREAMS) {
+#pragma unroll 1
+      for (int first = 0; first < work.h; first += chunk_rows, chunks.next ()) {
+        chunks.wait_full ();
+        begin_products (sum);
+        queue_rows (sum, l, min (chunk_rows, work.h - first), descriptor (chunks.at (), 256, 128), &b, positions);
+        wait_for_products (sum);
+        sleep_ns (chunks.late);
+        if (lane == 0)
+          chunks.set_empty ();
+      }
+      continue;
+    }
     begin_products (sum);
     if constexpr (NEIGHBOURS == 64) {
-      unsigned long long a = descriptor (left, 256, 128);
-
-#pragma unroll 4
-      for (int rows = work.h; rows > 0; rows--, a += l.kernel_row / 16, b += l.columns) {
-        queue_product (sum, a, b, positions[0]);
-        queue_product (sum, a + 512 / 16, b + 4 * (unsigned) l.quarter / 16, positions[1]);
-      }
+      queue_rows (sum, l, work.h, descriptor (left, 256, 128), &b, positions);
     } else {
       unsigned long long a = descriptor (left + work.h * l.kernel_row, 128, 256);
 
@@ -542,9 +605,9 @@ store_tile (const Work &work, const Group &g, uint8_t *results, int x0, int y0, 
 }
 
 /* Filters a tile, whose planes are the next stages of the ring. */
-template<int NEIGHBOURS> __device__ __forceinline__ void
+template<bool STREAMS, int NEIGHBOURS> __device__ __forceinline__ void
 consume_tile (const Work &work, const Group &g, const Layout<NEIGHBOURS> &l, Ring &ring, const uint8_t *operands,
-    const unsigned *positions, uint8_t *results, int team, int x0, int y0, int thread)
+    Ring &chunks, const unsigned *positions, uint8_t *results, int team, int x0, int y0, int thread)
 {
   const int warp = thread >> 5, lane = thread & 31;
   const bool needs_samples = !work.rounding.narrow && work.rounding.quick == QUICK_NONE;
@@ -555,7 +618,7 @@ consume_tile (const Work &work, const Group &g, const Layout<NEIGHBOURS> &l, Rin
     int sum[product_sums] = { };
 
     ring.wait_full ();
-    add_products (sum, work, l, operands, ring.at (), positions);
+    add_products<STREAMS> (sum, work, l, operands, chunks, ring.at (), positions, lane);
     if (lane == 0 && !needs_samples)
       ring.set_empty ();
     put_results (sum, work, g, l, ring.at (), p, warp, lane, results + p * plane_bytes);
@@ -610,16 +673,85 @@ for_tiles (const Work &work, const Layout<NEIGHBOURS> &l, int pair, Make make)
   }
 }
 
-/* Filters the tiles of the thread's pair. Teams are numbered pair by pair, the consumers first. */
-template<bool LATE, int NEIGHBOURS> __device__ __forceinline__ void
+/* Fills the stages of tiles plane by plane: those of all pairs. */
+__device__ __forceinline__ void
+produce_all (const Work &work, const Layout<64> &l, Ring ring, int team, int thread)
+{
+  const int grid = (int) gridDim.x, begin = (int) blockIdx.x;
+  const Group &begins = group_of_block (work, begin);
+  const int2 at = block_position (begins, begin);
+
+  prefetch_tile (begins, at.x * tile_w, at.y * tile_h, thread);
+  griddep_wait ();
+#pragma unroll 1
+  for (int first = begin; first < work.blocks; first += l.pairs * grid)
+#pragma unroll 1
+    for (int p = 0; p < group_of_block (work, first).planes; p++, ring.next ())
+#pragma unroll 1
+      for (int i = 0; i < l.pairs && first + i * grid < work.blocks; i++) {
+        const Group g = group_of_block (work, first + i * grid);
+        const int2 position = block_position (g, first + i * grid);
+        Ring stage = ring;
+
+        stage.memory += i * l.stages * l.stage_bytes;
+        stage.barriers += 16 * i * l.stages;
+        produce_planes (work, g, l, stage, p, p + 1, position.x * tile_w, position.y * tile_h, team, thread);
+      }
+}
+
+/* Fills the ring of left operands for the products of all tiles of the pairs. */
+__device__ __forceinline__ void
+stream_all_operands (const Work &work, const Layout<64> &l, const uint4 *weights, Ring ring, unsigned *raw,
+    int team, int thread)
+{
+  load_weights (weights, work.limbs * work.h, raw, thread, team_threads);
+  wait_for_threads (team_barrier + team, team_threads);
+#pragma unroll 1
+  for (int i = (int) blockIdx.x; i < work.blocks; i += l.pairs * (int) gridDim.x)
+#pragma unroll 1
+    for (int p = 0; p < group_of_block (work, i).planes; p++)
+      stream_operands (work, l, ring, raw, thread);
+}
+
+/* Leaves out the left operands of a tile that the pair does not have, unlike the first one. */
+__device__ __forceinline__ void
+skip_operands (const Work &work, const Layout<64> &l, Ring chunks, int pair, int lane)
+{
+  const int round = l.pairs * (int) gridDim.x, last = (work.blocks - 1 - (int) blockIdx.x) / round * round;
+
+  if ((int) blockIdx.x + last + pair * (int) gridDim.x < work.blocks)
+    return;
+#pragma unroll 1
+  for (int n = l.planes * work.limbs * ((work.h + chunk_rows - 1) / chunk_rows); n > 0; n--, chunks.next ()) {
+    chunks.wait_full ();
+    if (lane == 0)
+      chunks.set_empty ();
+  }
+}
+
+/* Filters the tiles of the thread's pair. Teams are numbered pair by pair, the consumers first. With
+ * STREAMS, left operands come through a ring: the second producers fill it, and the first ones serve both pairs. */
+template<bool LATE, bool STREAMS, int NEIGHBOURS> __device__ __forceinline__ void
 filter (const Work &work, const Layout<NEIGHBOURS> &l, const uint4 *weights, uint8_t *memory, unsigned barriers)
 {
   const int team = __shfl_sync (0xffffffffu, (int) threadIdx.x / team_threads, 0), pair = team >> 1;
   const int thread = (int) threadIdx.x % team_threads, warp = __shfl_sync (0xffffffffu, thread >> 5, 0);
-  uint8_t *all_results = memory + work.limbs * l.limb_bytes, *results = all_results + pair * l.planes * plane_bytes;
+  uint8_t *all_results = memory + operands_of<STREAMS> (l, work.limbs);
+  uint8_t *results = all_results + pair * l.planes * plane_bytes;
   Ring ring = { all_results + results_of (l) + pair * l.stages * l.stage_bytes, barriers + 16 * pair * l.stages,
     l.stages, l.stage_bytes, 0, 0, LATE ? late_ns (work.late, 0) : 0 };
+  Ring chunks = { memory, barriers + 16 * most_pairs * most_stages, most_stages, chunk_rows * l.kernel_row, 0, 0,
+    ring.late };
 
+  if constexpr (STREAMS) {
+    if (team == 1)
+      produce_all (work, l, ring, team, thread);
+    else if (team == 3)
+      stream_all_operands (work, l, weights, chunks,
+          (unsigned *) (all_results + results_of (l) + l.pairs * l.stages * l.stage_bytes), team, thread);
+    if (team & 1 || pair >= l.pairs)
+      return;
+  }
   if (team & 1) {
     bool waited = false;
 
@@ -640,63 +772,80 @@ filter (const Work &work, const Layout<NEIGHBOURS> &l, const uint4 *weights, uin
     const unsigned positions[2] = { tap_positions<NEIGHBOURS> (shift, 0, warp, thread & 31),
       tap_positions<NEIGHBOURS> (shift, 32, warp, thread & 31) };
 
-    make_operands (l, weights, work.limbs, work.h, shift, memory, (unsigned *) all_results,
-        pair * team_threads + thread, l.pairs * team_threads);
+    if constexpr (!STREAMS)
+      make_operands (l, weights, work.limbs, work.h, shift, memory, (unsigned *) all_results,
+          pair * team_threads + thread, l.pairs * team_threads);
     griddep_wait ();
     for_tiles (work, l, pair, [&] (const Group &g, int x0, int y0) {
       if (g.planes > 0)
-        consume_tile (work, g, l, ring, memory, positions, results, team, x0, y0, thread);
+        consume_tile<STREAMS> (work, g, l, ring, memory, chunks, positions, results, team, x0, y0, thread);
       else
         copy_group (work, g, x0, y0, tile_w, tile_h, thread, team_threads);
     });
+    if constexpr (STREAMS)
+      skip_operands (work, l, chunks, pair, thread & 31);
   }
 }
 
 #endif /* __CUDA_ARCH_FEAT_SM90_ALL */
 
 /* Empty unless compiled for what only capability 9.0 has. LATE: for the test override. */
-template<int NEIGHBOURS, int SIZE, bool LATE> __global__ void
+template<int NEIGHBOURS, int SIZE, bool LATE, bool STREAMS> __global__ void
 __launch_bounds__ (most_pairs * pair_threads, 1)
 convolve_sparse_kernel (const __grid_constant__ Work work, const __grid_constant__ Layout<NEIGHBOURS> l,
     const __grid_constant__ DenseWeights<SIZE> weights)
 {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   extern __shared__ __align__ (128) uint8_t memory[];
-  __shared__ uint64_t barrier[most_pairs * 2 * most_stages];
+  __shared__ uint64_t barrier[(most_pairs + STREAMS) * 2 * most_stages];
   const unsigned barriers = shared_address (barrier);
 
   if ((int) threadIdx.x < 2 * l.pairs * l.stages) /* all have as many arrivals: the warps of a warp group */
     asm volatile ("mbarrier.init.shared.b64 [%0], %1;"
         : : "r" (barriers + 8 * threadIdx.x), "n" (team_threads / 32) : "memory");
+  if (STREAMS && threadIdx.x < 2 * most_stages) /* a stage of left operands is emptied by all consumers */
+    asm volatile ("mbarrier.init.shared.b64 [%0], %1;"
+        : : "r" (barriers + 8 * (2 * most_pairs * most_stages + threadIdx.x)),
+        "r" ((threadIdx.x < most_stages ? 1 : l.pairs) * team_threads / 32) : "memory");
   fetch_arguments (&work, sizeof work);
   __syncthreads ();
-  filter<LATE> (work, l, weights.bytes, memory, barriers);
+  filter<LATE, STREAMS> (work, l, weights.bytes, memory, barriers);
 #endif
 }
 
 /* Small arguments are launched sooner. */
-#define CF_SPARSE(neighbours, size, late) \
-  { neighbours, size, late, (const void *) convolve_sparse_kernel<neighbours, size, late> }
+#define CF_SPARSE(neighbours, size, late, streams) \
+  { neighbours, size, late, streams, (const void *) convolve_sparse_kernel<neighbours, size, late, streams> }
 const struct Variant {
   int neighbours, size;
-  bool late;
+  bool late, streams;
   const void *kernel;
 } variants[] = {
-  CF_SPARSE (32, sparse_small, false), CF_SPARSE (32, sparse_large, false), CF_SPARSE (32, sparse_large, true),
-  CF_SPARSE (64, sparse_wide, false), CF_SPARSE (64, sparse_wide, true),
+  CF_SPARSE (32, sparse_small, false, false), CF_SPARSE (32, sparse_large, false, false),
+  CF_SPARSE (32, sparse_large, true, false), CF_SPARSE (64, sparse_wide, false, false),
+  CF_SPARSE (64, sparse_wide, true, false), CF_SPARSE (64, sparse_ring, false, true),
+  CF_SPARSE (64, sparse_ring, true, true),
 };
 #undef CF_SPARSE
 
+/* Ways to share the work of a block, the best first. */
+const struct Mode {
+  bool streams;
+  int pairs;
+} modes[] = { { false, 2 }, { true, 2 }, { true, 1 }, { false, 1 } };
+
 template<int NEIGHBOURS> int
-shared_of (const Layout<NEIGHBOURS> &l, int limbs)
+shared_of (const Layout<NEIGHBOURS> &l, const CfConvolution &c, int limbs, bool streams)
 {
-  return limbs * l.limb_bytes + results_of (l) + l.pairs * l.stages * l.stage_bytes;
+  return (streams ? operands_of<true> (l, limbs) + limbs * c.h * NEIGHBOURS : operands_of<false> (l, limbs))
+      + results_of (l) + l.pairs * l.stages * l.stage_bytes;
 }
 
-/* Sets the sizes for groups of up to `planes` planes; returns false if the kernel does not fit. The rows of the weights
- * need room where the results will be. */
+/* Sets the sizes for groups of up to `planes` planes, `equal`: all of so many; returns false if the kernel does not
+ * fit. Unless they stay, the weights need room where the results will be. */
 template<int NEIGHBOURS> bool
-set_layout (const CfConvolution &c, int limbs, int planes, int max_shared, Layout<NEIGHBOURS> *l)
+set_layout (const CfConvolution &c, int limbs, int planes, bool equal, int max_shared, Layout<NEIGHBOURS> *l,
+    bool *streams)
 {
   const int left = (c.ax + 7) & ~7, rows = tile_h + c.h - 1, odd = (rows + 1) / 2 * 16 * l->columns;
   const int quarter = (2 * odd + 127) / 128 * 128 + 16, stage_bytes = (NEIGHBOURS / 8 * quarter + 127) / 128 * 128;
@@ -707,10 +856,16 @@ set_layout (const CfConvolution &c, int limbs, int planes, int max_shared, Layou
   /* the window of the last of 32 neighbours ends with sample 63; of 33 columns it would have two samples 32 apart */
   if (c.w > NEIGHBOURS || NEIGHBOURS - 1 + left - c.ax + c.w > 2 * NEIGHBOURS || limbs > sparse_limbs)
     return false;
-  for (l->pairs = most_pairs; l->pairs > 0; l->pairs--)
+  for (const Mode &mode : modes) {
+    *streams = mode.streams;
+    l->pairs = mode.pairs;
+    if (mode.streams && (!l->single || limbs == 1 || (mode.pairs > 1 && !equal)))
+      continue;
     for (l->stages = most_stages; l->stages >= least; l->stages--)
-      if (shared_of (*l, limbs) <= max_shared - fixed_shared && limbs * c.h * 64 <= results_of (*l))
+      if (shared_of (*l, c, limbs, mode.streams) <= max_shared - fixed_shared
+          && (mode.streams || limbs * c.h * 64 <= results_of (*l)))
         return true;
+  }
   return false;
 }
 
@@ -724,22 +879,25 @@ has_enough_work (const CfConvolution &c, int limbs)
 
 /* Launches the kernel of NEIGHBOURS; returns false if the frame or the weights do not fit it. */
 template<int NEIGHBOURS> bool
-launch (Work *work, const CfConvolution &c, int planes, int max_shared, Operands *operands, cudaStream_t stream,
-    CfCode *code, CfStatus *status)
+launch (Work *work, const CfConvolution &c, int planes, bool equal, int max_shared, Operands *operands,
+    cudaStream_t stream, CfCode *code, CfStatus *status)
 {
   const Variant *v = variants;
   Layout<NEIGHBOURS> l;
+  bool streams;
   void *arguments[] = { work, &l, operands->bytes };
 
-  if (!set_layout (c, work->limbs, planes, max_shared, &l))
+  if (!set_layout (c, work->limbs, planes, equal, max_shared, &l, &streams))
     return false;
-  while (v->neighbours != NEIGHBOURS || v->late != (work->late.ns > 0) || work->limbs * c.h * NEIGHBOURS > v->size)
+  while (v->neighbours != NEIGHBOURS || v->streams != streams || v->late != (work->late.ns > 0)
+      || work->limbs * c.h * NEIGHBOURS > v->size)
     v++;
   if (convolve_renew (operands, v->kernel, NULL, 0))
     convolve_split_weights (c.weights, c.w, c.h, work->limbs, 1, NEIGHBOURS, NEIGHBOURS * c.h, operands->bytes);
   convolve_assign_blocks (work, tile_w, tile_h);
   *code = launch_kernel ("convolve sparse", v->kernel, work->blocks < work->sms ? work->blocks : work->sms,
-      l.pairs * pair_threads, arguments, (size_t) shared_of (l, work->limbs), work->pdl, stream, status);
+      (streams ? most_pairs : l.pairs) * pair_threads, arguments,
+      (size_t) shared_of (l, c, work->limbs, streams), work->pdl, stream, status);
   return true;
 }
 
@@ -761,6 +919,7 @@ convolve_sparse_launch (Work *work, const CfConvolution &c, int max_shared, Oper
     CfCode *code, CfStatus *status)
 {
   int planes = 1;
+  bool equal = true;
 
   if (c.bits != 8 || !has_enough_work (c, work->limbs))
     return false;
@@ -771,8 +930,10 @@ convolve_sparse_launch (Work *work, const CfConvolution &c, int max_shared, Oper
       return false;
     planes = g.planes > planes ? g.planes : planes;
   }
-  return launch<32> (work, c, planes, max_shared, operands, stream, code, status)
-      || launch<64> (work, c, planes, max_shared, operands, stream, code, status);
+  for (int i = 0; i < work->n; i++)
+    equal = equal && work->group[i].planes == planes;
+  return launch<32> (work, c, planes, equal, max_shared, operands, stream, code, status)
+      || launch<64> (work, c, planes, equal, max_shared, operands, stream, code, status);
 }
 
 } // namespace cf
