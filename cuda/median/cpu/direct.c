@@ -14,24 +14,12 @@ cf_median_direct_scratch (const CfMedianCpu *m, int width)
   return 6 * (((size_t) (4 * width) << m->size) + 64);
 }
 
-/* Returns the first component's sample 0 of row 0 of the plane of `view`. */
-static uint8_t *
-flat_begin (const CfView *views, int n_views, const CfView *view)
-{
-  uint8_t *first = view->data;
-
-  for (int i = 0; i < n_views; i++)
-    if (views[i].plane == view->plane && views[i].field == view->field && views[i].data < first)
-      first = views[i].data;
-  return first;
-}
-
 /* Fills the mask of the components of the plane that are not filtered. Returns false if all of them are. Only pixels of
  * four components have others (is_flat). */
 static bool
 make_mask (const CfMedianCpu *m, const CfView *view, uint8_t mask[CF_MEDIAN_KEEP])
 {
-  const uint8_t *first = flat_begin (m->in[0], m->n_views, view);
+  const uint8_t *first = cf_median_first (m->in[0], m->n_views, view);
   const int pixel = view->step * view->bytes;
   bool any = false;
 
@@ -52,8 +40,8 @@ static void
 flat_task (const CfMedianCpu *m, const CfMedianTask *t, uint8_t *scratch)
 {
   const CfView *in = &m->in[0][t->view], *out = &m->out[t->view];
-  const uint8_t *first_in = flat_begin (m->in[0], m->n_views, in);
-  uint8_t *first_out = flat_begin (m->out, m->n_views, out);
+  const uint8_t *first_in = cf_median_first (m->in[0], m->n_views, in);
+  uint8_t *first_out = cf_median_first (m->out, m->n_views, out);
   int n = in->width * in->step;
   void *unused = cf_median_take (&scratch, (size_t) n << m->size);
   uint8_t mask[CF_MEDIAN_KEEP], *keep = make_mask (m, in, mask) ? mask : NULL;

@@ -42,7 +42,7 @@ typedef struct {
 typedef struct {
   uint8_t view;
   bool copy;
-  bool flat; /* direct: filters all components of the plane together */
+  bool flat; /* direct, compiled network: filters all components of the plane together */
   int x0, x1, y0, y1;
 } CfMedianTask;
 
@@ -90,6 +90,9 @@ void cf_median_histogram_task (const CfMedianCpu *m, const CfMedianTask *task, u
 void cf_median_sorted_prepare (CfMedianCpu *m);
 size_t cf_median_sorted_scratch (const CfMedianCpu *m);
 void cf_median_sorted_task (const CfMedianCpu *m, const CfMedianTask *task, uint8_t *scratch);
+
+/* Returns the first component's sample 0 of row 0 of the plane of `view`. */
+uint8_t *cf_median_first (const CfView *views, int n_views, const CfView *view);
 
 size_t cf_median_direct_scratch (const CfMedianCpu *m, int width);
 void cf_median_direct_task (const CfMedianCpu *m, const CfMedianTask *task, uint8_t *scratch);

@@ -15,6 +15,7 @@
 #define MAX_SAMPLES 2500 /* of a window; larger networks take long to generate */
 #define EXTRA_LANES 64   /* behind each part, for loads past its end */
 #define RECENT 2
+#define CHANNELS 4 /* of a pixel at most */
 
 /* The networks generated last, for all plans: of frames in flight, each has its own plan for the same window. */
 static CfMedianNetwork *recent[RECENT];
@@ -149,7 +150,7 @@ cf_median_network_prepare (CfMedianCpu *m, CfStatus *status)
   block = p->lanes * p->tile_w;
   p->max_cols = (2048 / (int) bytes + block - 1) / block * block;
   p->part_pitch = (size_t) (p->max_cols / p->tile_w + p->extra + EXTRA_LANES) * bytes;
-  p->row_length = p->max_cols + p->extra * p->tile_w;
+  p->row_length = p->max_cols + CHANNELS * p->extra * p->tile_w;
   m->program = next;
   return CF_OK;
 }
@@ -159,17 +160,22 @@ cf_median_network_scratch (const CfMedianCpu *m)
 {
   const CfMedianProgram *p = &m->program;
   size_t row = ((size_t) p->row_length << m->size) + 64;
+  int channels = p->code >= 0 ? CHANNELS : 1;
 
-  return (p->arena_size + 64) + (size_t) (p->fh * m->win.depth * p->tile_w) * p->part_pitch +
-      (size_t) (p->tile_w * p->tile_h) * p->part_pitch + 2 * row + 512;
+  return (p->arena_size + 64) + (size_t) (channels * p->fh * m->win.depth * p->tile_w) * p->part_pitch +
+      (size_t) (channels * p->tile_w * p->tile_h) * p->part_pitch + 2 * row + 512;
 }
 
 typedef struct {
   const CfMedianCpu *m;
   const CfMedianTask *task;
   uint8_t *arena, *in_parts, *out_parts, *row, *input;
-  int n; /* values of a row, with the halo */
+  int n; /* pixels of a row, with the halo */
   int blocks;
+  /* A flat task takes whole pixels, which lie side by side: part p of a row is one of channel p % channels. */
+  int channels;
+  const uint8_t *first_in;
+  uint8_t *first_out;
 } Work;
 
 /* Returns the parts of row y of frame s in the ring of fh rows per frame. */
@@ -179,7 +185,29 @@ ring_row (const Work *w, int s, int y)
   const CfMedianProgram *p = &w->m->program;
   int at = (y + p->fh) % p->fh; /* y >= -h / 2 > -fh */
 
-  return w->in_parts + (size_t) ((s * p->fh + at) * p->tile_w) * p->part_pitch;
+  return w->in_parts + (size_t) ((s * p->fh + at) * p->tile_w * w->channels) * p->part_pitch;
+}
+
+/* Returns n pixels of row y: in the image, or copied with the nearest one beyond it. Further behind it than a window
+ * nothing is copied. */
+static const uint8_t *
+read_pixels (const Work *w, int y)
+{
+  const CfMedianCpu *m = w->m;
+  const CfView *view = &m->in[0][w->task->view];
+  const int x = w->task->x0 - m->win.w / 2, left = x < 0 ? -x : 0, last = view->height - 1;
+  const size_t pixel = (size_t) w->channels << m->size;
+  const int behind = x + w->n - view->width, end = left + (behind > 0 ? w->n - left - behind : w->n - left);
+  const uint8_t *from = w->first_in + view->pitch * (size_t) (y < 0 ? 0 : y > last ? last : y);
+
+  if (left == 0 && behind <= 0)
+    return from + pixel * (size_t) x;
+  memcpy (w->row + pixel * (size_t) left, from + pixel * (size_t) (x + left), pixel * (size_t) (end - left));
+  for (int i = 0; i < left; i++)
+    memcpy (w->row + pixel * (size_t) i, from, pixel);
+  for (int i = end; i < w->n && i < end + m->win.w; i++)
+    memcpy (w->row + pixel * (size_t) i, from + pixel * (size_t) (view->width - 1), pixel);
+  return w->row;
 }
 
 /* Reads rows from .. to - 1 of every frame into the ring. */
@@ -191,8 +219,12 @@ load_rows (const Work *w, int from, int to)
 
   for (int s = 0; s < m->win.depth; s++)
     for (int y = from; y < to; y++) {
-      m->simd->unpack[m->size](&m->in[s][w->task->view], y, w->task->x0 - m->win.w / 2, w->n, w->row);
-      m->simd->split[m->size](w->row, w->n, p->tile_w, ring_row (w, s, y), p->part_pitch >> m->size);
+      const uint8_t *row = w->task->flat ? read_pixels (w, y) : w->row;
+
+      if (!w->task->flat)
+        m->simd->unpack[m->size](&m->in[s][w->task->view], y, w->task->x0 - m->win.w / 2, w->n, w->row);
+      m->simd->split[m->size](row, w->n * w->channels, p->tile_w * w->channels, ring_row (w, s, y),
+          p->part_pitch >> m->size);
     }
 }
 
@@ -219,18 +251,37 @@ run_block (const Work *w, int y, int block)
         CF_MEDIAN_SLOT);
 }
 
-/* Computes all tiles with outputs of rows y .. y + tile_h - 1 with the compiled network. */
+/* Computes all tiles with outputs of rows y .. y + tile_h - 1 with the compiled network, and copies the channels that
+ * are not filtered. */
 static void
 run_code (const Work *w, int y)
 {
   const CfMedianCpu *m = w->m;
   const CfMedianProgram *p = &m->program;
-  const void *row[CF_MEDIAN_CODE_H (99) + 2 * CF_MEDIAN_N_CODES + 2];
-  const size_t pitch = p->part_pitch >> m->size;
+  const CfView *view = &m->in[0][w->task->view];
+  const size_t pitch = p->part_pitch >> m->size, apart = (size_t) w->channels;
+  bool filtered[CHANNELS] = { !w->task->flat };
 
-  for (int j = 0; j < p->fh; j++)
-    row[j] = ring_row (w, 0, y - m->win.h / 2 + j);
-  m->simd->code[m->size][p->code](row, pitch, w->out_parts, pitch, w->blocks * p->lanes);
+  for (int i = 0; w->task->flat && i < m->n_views; i++)
+    if (m->in[0][i].plane == view->plane && m->in[0][i].field == view->field)
+      filtered[(m->in[0][i].data - w->first_in) >> m->size] = m->in[0][i].filtered;
+  for (int c = 0; c < w->channels; c++) {
+    const void *row[CF_MEDIAN_CODE_H (99) + 2 * CF_MEDIAN_N_CODES + 2];
+    const size_t at = (size_t) c * p->part_pitch;
+
+    for (int j = 0; j < p->fh; j++)
+      row[j] = ring_row (w, 0, y - m->win.h / 2 + j) + at;
+    if (filtered[c])
+      m->simd->code[m->size][p->code](row, pitch * apart, w->out_parts + at, pitch * apart, w->blocks * p->lanes);
+    for (int i = 0; !filtered[c] && i < p->tile_w * p->tile_h; i++) {
+      const int x = i % p->tile_w + m->win.w / 2;
+
+      memcpy (w->out_parts + at + (size_t) i * apart * p->part_pitch,
+          (const uint8_t *) row[i / p->tile_w + m->win.h / 2] + (size_t) (x % p->tile_w) * apart * p->part_pitch +
+              ((size_t) (x / p->tile_w) << m->size),
+          (size_t) (w->blocks * p->lanes) << m->size);
+    }
+  }
 }
 
 /* Writes row `tile_row` of the computed tiles to row y of the output. */
@@ -240,10 +291,18 @@ write_row (const Work *w, int y, int tile_row)
   const CfMedianCpu *m = w->m;
   const CfMedianProgram *p = &m->program;
   const CfMedianTask *t = w->task;
-  int n = w->blocks * p->lanes * p->tile_w;
+  const int n = w->blocks * p->lanes * p->tile_w, parts = p->tile_w * w->channels;
+  const size_t pixel = (size_t) w->channels << m->size;
+  uint8_t *to = t->flat ? w->first_out + m->out[t->view].pitch * (size_t) y + pixel * (size_t) t->x0 : NULL;
+  uint8_t *row = t->flat && n == t->x1 - t->x0 ? to : w->row;
 
-  m->simd->join[m->size](w->row, n, p->tile_w, w->out_parts + (size_t) (tile_row * p->tile_w) * p->part_pitch,
+  m->simd->join[m->size](row, n * w->channels, parts, w->out_parts + (size_t) (tile_row * parts) * p->part_pitch,
       p->part_pitch >> m->size);
+  if (t->flat) {
+    if (row != to)
+      memcpy (to, row, pixel * (size_t) (t->x1 - t->x0));
+    return;
+  }
   if (m->threshold)
     m->simd->unpack[m->size](&m->in[0][t->view], y, t->x0, t->x1 - t->x0, w->input);
   m->simd->pack[m->size](&m->out[t->view], y, t->x0, t->x1 - t->x0, w->row, m->threshold ? w->input : NULL,
@@ -256,13 +315,18 @@ cf_median_network_task (const CfMedianCpu *m, const CfMedianTask *task, uint8_t 
   const CfMedianProgram *p = &m->program;
   int block = p->lanes * p->tile_w, ry = m->win.h / 2;
   size_t row = (size_t) p->row_length << m->size;
-  Work w = { .m = m, .task = task };
+  Work w = { .m = m, .task = task, .channels = 1 };
 
+  if (task->flat) {
+    w.channels = m->in[0][task->view].step;
+    w.first_in = cf_median_first (m->in[0], m->n_views, &m->in[0][task->view]);
+    w.first_out = cf_median_first (m->out, m->n_views, &m->out[task->view]);
+  }
   w.blocks = (task->x1 - task->x0 + block - 1) / block;
   w.n = w.blocks * block + p->extra * p->tile_w;
   w.arena = cf_median_take (&scratch, p->arena_size);
-  w.in_parts = cf_median_take (&scratch, (size_t) (p->fh * m->win.depth * p->tile_w) * p->part_pitch);
-  w.out_parts = cf_median_take (&scratch, (size_t) (p->tile_w * p->tile_h) * p->part_pitch);
+  w.in_parts = cf_median_take (&scratch, (size_t) (w.channels * p->fh * m->win.depth * p->tile_w) * p->part_pitch);
+  w.out_parts = cf_median_take (&scratch, (size_t) (w.channels * p->tile_w * p->tile_h) * p->part_pitch);
   w.row = cf_median_take (&scratch, row);
   w.input = cf_median_take (&scratch, row);
   load_rows (&w, task->y0 - ry, task->y0 - ry + p->fh - p->tile_h);

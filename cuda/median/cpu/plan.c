@@ -73,11 +73,23 @@ list_frames (CfPlan *plan, const CfImage *in, const CfImage *out)
 
 /* ---- tasks -------------------------------------------------------------- */
 
+uint8_t *
+cf_median_first (const CfView *views, int n_views, const CfView *view)
+{
+  uint8_t *first = view->data;
+
+  for (int i = 0; i < n_views; i++)
+    if (views[i].plane == view->plane && views[i].field == view->field && views[i].data < first)
+      first = views[i].data;
+  return first;
+}
+
 /* Returns whether the components of the view's plane are filtered together: where neighbours have the same distance in
- * each of them, and at most half of them are filtered in vain. */
+ * each of them, and at most half of them are filtered in vain. Compiled networks split pixels of two and of four. */
 static bool
 is_flat (const CfMedianCpu *m, const CfView *views, int n, const CfView *view)
 {
+  const bool splits = m->variant == CF_MEDIAN_NETWORK && m->program.code >= 0 && (view->step == 2 || view->step == 4);
   int components = 0, filtered = 0;
 
   for (int i = 0; i < n; i++)
@@ -85,19 +97,19 @@ is_flat (const CfMedianCpu *m, const CfView *views, int n, const CfView *view)
       components++;
       filtered += views[i].filtered;
     }
-  return m->variant == CF_MEDIAN_DIRECT && !m->packed && m->threshold == 0 && view->bits == 8 * view->bytes &&
+  return (m->variant == CF_MEDIAN_DIRECT || splits) && !m->packed && m->threshold == 0 && view->bits == 8 * view->bytes &&
       view->step == components && 2 * filtered >= components;
 }
 
 /* Sets the columns and rows of a task: small enough for the variant, and so that there are `wanted` tasks, unless the
  * windows of neighbouring tasks would overlap much. */
 static void
-task_size (const CfMedianCpu *m, const CfView *view, int wanted, int *cols, int *rows)
+task_size (const CfMedianCpu *m, const CfView *view, bool flat, int wanted, int *cols, int *rows)
 {
   bool network = m->variant == CF_MEDIAN_NETWORK, histogram = m->variant == CF_MEDIAN_HISTOGRAM;
   bool sorted = m->variant == CF_MEDIAN_SORTED;
   int unit_w = network ? m->program.tile_w * m->program.lanes : 16, unit_h = network ? m->program.tile_h : 2;
-  int max_w = network ? m->program.max_cols : histogram || sorted ? m->max_cols : view->width;
+  int max_w = network ? m->program.max_cols / (flat ? view->step : 1) : histogram || sorted ? m->max_cols : view->width;
 
   *cols = view->width < max_w ? view->width : max_w;
   *rows = sorted && view->height > m->max_cols ? m->max_cols : view->height;
@@ -166,7 +178,7 @@ list_tasks (CfMedianCpu *m, const CfView *views, int n)
       cols = view->width;
       rows = cf_divide_up (view->height, share);
     } else
-      task_size (m, view, whole.flat ? share * view->step : share, &cols, &rows);
+      task_size (m, view, whole.flat, whole.flat ? share * view->step : share, &cols, &rows);
     if (m->variant == CF_MEDIAN_DIRECT)
       cols = view->width; /* its tasks filter whole rows */
     add_tasks (m, whole, view, cols, rows);
