@@ -9,13 +9,6 @@
 #include "blend.h"
 #include "simd.h"
 
-/* For a loop whose output is the input or overlaps nothing. */
-#ifdef __clang__
-#define SAME_OR_APART _Pragma ("clang loop vectorize(assume_safety)")
-#else
-#define SAME_OR_APART _Pragma ("GCC ivdep")
-#endif
-
 #define BLOCK 64 /* groups */
 
 /* Strengths of a row, and behind them 0 for the rest of the last block, also where a sample has two pixels. */

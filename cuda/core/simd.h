@@ -31,4 +31,11 @@
       loop (4, __VA_ARGS__); \
   }
 
+/* For a loop whose output is the input or overlaps nothing. */
+#ifdef __clang__
+#define SAME_OR_APART _Pragma ("clang loop vectorize(assume_safety)")
+#else
+#define SAME_OR_APART _Pragma ("GCC ivdep")
+#endif
+
 #endif

@@ -251,20 +251,36 @@ run_block (const Work *w, int y, int block)
         CF_MEDIAN_SLOT);
 }
 
-/* Computes all tiles with outputs of rows y .. y + tile_h - 1 with the compiled network, and copies the channels that
- * are not filtered. */
+/* Copies the samples of a channel at all outputs of the tiles. */
+static void
+copy_channel (const Work *w, const void *const *row, int channel)
+{
+  const CfMedianCpu *m = w->m;
+  const CfMedianProgram *p = &m->program;
+  const size_t apart = (size_t) w->channels * p->part_pitch, size = (size_t) (w->blocks * p->lanes) << m->size;
+  uint8_t *to = w->out_parts + (size_t) channel * p->part_pitch;
+
+  for (int i = 0; i < p->tile_w * p->tile_h; i++, to += apart) {
+    const int x = i % p->tile_w + m->win.w / 2;
+    const uint8_t *from = row[i / p->tile_w + m->win.h / 2];
+
+    memcpy (to, from + (size_t) (x % p->tile_w) * apart + ((size_t) (x / p->tile_w) << m->size), size);
+  }
+}
+
+/* Computes all tiles with outputs of rows y .. y + tile_h - 1 with the compiled network, channel by channel. */
 static void
 run_code (const Work *w, int y)
 {
   const CfMedianCpu *m = w->m;
   const CfMedianProgram *p = &m->program;
-  const CfView *view = &m->in[0][w->task->view];
-  const size_t pitch = p->part_pitch >> m->size, apart = (size_t) w->channels;
+  const CfView *views = m->in[0], *view = &views[w->task->view];
+  const size_t pitch = (size_t) w->channels * (p->part_pitch >> m->size);
   bool filtered[CHANNELS] = { !w->task->flat };
 
   for (int i = 0; w->task->flat && i < m->n_views; i++)
-    if (m->in[0][i].plane == view->plane && m->in[0][i].field == view->field)
-      filtered[(m->in[0][i].data - w->first_in) >> m->size] = m->in[0][i].filtered;
+    if (views[i].plane == view->plane && views[i].field == view->field)
+      filtered[(views[i].data - w->first_in) >> m->size] = views[i].filtered;
   for (int c = 0; c < w->channels; c++) {
     const void *row[CF_MEDIAN_CODE_H (99) + 2 * CF_MEDIAN_N_CODES + 2];
     const size_t at = (size_t) c * p->part_pitch;
@@ -272,15 +288,9 @@ run_code (const Work *w, int y)
     for (int j = 0; j < p->fh; j++)
       row[j] = ring_row (w, 0, y - m->win.h / 2 + j) + at;
     if (filtered[c])
-      m->simd->code[m->size][p->code](row, pitch * apart, w->out_parts + at, pitch * apart, w->blocks * p->lanes);
-    for (int i = 0; !filtered[c] && i < p->tile_w * p->tile_h; i++) {
-      const int x = i % p->tile_w + m->win.w / 2;
-
-      memcpy (w->out_parts + at + (size_t) i * apart * p->part_pitch,
-          (const uint8_t *) row[i / p->tile_w + m->win.h / 2] + (size_t) (x % p->tile_w) * apart * p->part_pitch +
-              ((size_t) (x / p->tile_w) << m->size),
-          (size_t) (w->blocks * p->lanes) << m->size);
-    }
+      m->simd->code[m->size][p->code](row, pitch, w->out_parts + at, pitch, w->blocks * p->lanes);
+    else
+      copy_channel (w, row, c);
   }
 }
 

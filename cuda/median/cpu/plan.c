@@ -97,8 +97,8 @@ is_flat (const CfMedianCpu *m, const CfView *views, int n, const CfView *view)
       components++;
       filtered += views[i].filtered;
     }
-  return (m->variant == CF_MEDIAN_DIRECT || splits) && !m->packed && m->threshold == 0 && view->bits == 8 * view->bytes &&
-      view->step == components && 2 * filtered >= components;
+  return (m->variant == CF_MEDIAN_DIRECT || splits) && !m->packed && m->threshold == 0 &&
+      view->bits == 8 * view->bytes && view->step == components && 2 * filtered >= components;
 }
 
 /* Sets the columns and rows of a task: small enough for the variant, and so that there are `wanted` tasks, unless the
