@@ -123,8 +123,10 @@ N (pack) (const CfView *view, int y, int x0, int n, const void *row_, const void
 ALWAYS_INLINE void
 N (split_body) (int parts, const T *restrict row, int n, T *restrict part, size_t pitch)
 {
+  const int end = n / parts;
+
   SAME_OR_APART
-  for (int i = 0; i < n / parts; i++)
+  for (int i = 0; i < end; i++)
     for (int p = 0; p < parts; p++)
       part[pitch * (size_t) p + (size_t) i] = row[i * parts + p];
 }
