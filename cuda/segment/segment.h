@@ -114,14 +114,10 @@
  *    frame. Ids are counted modulo 2^32, and their lower 31 bits are reported, so that an int holds them: a street with
  *    3 new regions a frame uses them up in 9 months. Then they begin again with 0, whatever regions there still are.
  *
- *    Then the borders move, 3 times. Each time four groups of cells take turns: those of even columns in even rows, of
- *    odd columns in even rows, of odd columns in odd rows, and of even columns in odd rows; column and row 0 are even.
- *    A cell c of the group may take its own region, or the region of its neighbour above, left, right or below. It
- *    takes the one whose mean (step 9) is nearest to q(c), of equals the earlier in this order. So what smoothing mixes
- *    along a border goes to either side. A cell stays where its region has the id of the region to which it belonged in
- *    the previous frame (only where step 2 applies). It also stays where its region would fall apart: where the
- *    neighbours above, left, right and below that belong to it are not all connected, by sides, among those of the 8
- *    neighbours that belong to it. All cells of a group move at once; none of them is a neighbour of another. The
+ *    Then the borders move, 4 times. Each cell c may take its own region, or the region of its neighbour above, left,
+ *    right or below. It takes the one whose mean (step 9) is nearest to q(c), of equals the earlier in this order.
+ *    So what smoothing mixes along a border goes to either side. A cell stays where its region has the id of the region
+ *    to which it belonged in the previous frame (only where step 2 applies). All cells move at once. The
  *    number of cells and the mean of a region do not change any more.
  *
  * 11. Labels of pixels. Take a pixel of cell c, in column i and row j of c (0 .. s - 1). Its horizontal neighbour cell
@@ -195,7 +191,7 @@ typedef struct {
 
 #define CF_SEGMENT_MAX_SEEDS 1024
 #define CF_SEGMENT_BLOCK 16              /* cells, of a block's side in step 4; a power of two */
-#define CF_SEGMENT_MOVES 3               /* of the borders in step 10, each by four groups of cells */
+#define CF_SEGMENT_MOVES 4               /* of the borders in step 10 */
 #define CF_SEGMENT_PIECE 16              /* a piece below M cells has at least one part in so many */
 #define CF_SEGMENT_NO_WEAK 65536         /* CfSegmentSetup.fraction, at which step 7 joins nothing */
 #define CF_SEGMENT_SIZES 32              /* values of k in step 8 */

@@ -300,22 +300,17 @@ class Segmenter:
         self.ids = np.array(ids)
         index = np.searchsorted(roots, self.root)
         before = self.state["ids"][self.state["index"]] if self.state is not None and self.temporal else 0
-        for column, row in 3 * [(0, 0), (1, 0), (1, 1), (0, 1)]:
-            turn = ((np.arange(self.z) % self.w % 2 == column) & (np.arange(self.z) // self.w % 2 == row))
-            index = self.moved(index, ~turn | (self.ids[index] == before), self.mean[roots])
+        for _ in range(4):
+            index = self.moved(index, self.ids[index] == before, self.mean[roots])
         self.state = {"p": self.p, "index": index, "mean": self.mean[roots], "cells": self.n[roots], "ids": self.ids}
 
     def moved(self, index, stays, mean):
-        """Step 10: moves the borders once, but for the cells that stay."""
+        """Step 10: moves the borders once."""
         cells = np.pad(index.reshape(self.h, self.w), 1, "edge")  # an edge offers a cell its own region
         offered = np.stack((cells[1:-1, 1:-1], cells[:-2, 1:-1], cells[1:-1, :-2], cells[1:-1, 2:], cells[2:, 1:-1]))
         offered = offered.reshape(5, -1)
         best = distance(mean[offered], self.q.reshape(-1, 3)).argmin(0)  # the first of equals
-        cells = np.pad(index.reshape(self.h, self.w), 1, constant_values=-1)
-        circle = ((0, 1), (0, 2), (1, 2), (2, 2), (2, 1), (2, 0), (1, 0), (0, 0))  # from above, clockwise
-        own = [(cells[i:i + self.h, j:j + self.w] == cells[1:-1, 1:-1]).ravel() for i, j in circle]
-        parts = sum((own[k] & ~(own[k + 1] & own[(k + 2) % 8])).astype(int) for k in (0, 2, 4, 6))
-        return np.where(stays | (parts > 1), index, offered[best, np.arange(self.z)])
+        return np.where(stays, index, offered[best, np.arange(self.z)])
 
     def of_pixels(self):
         """Step 11: returns the index of each pixel's region."""

@@ -659,53 +659,21 @@ number (Work *w, SgState *after)
     after->label[i] = w->next[w->root[i]];
 }
 
-/* Returns whether those of the four neighbours of a cell that are of its region are connected by sides among the 8. */
-static bool
-connects (const SgSetup *u, const int *label, int cell)
-{
-  bool seen[8] = { false }, again = true;
-  int first = 0;
-
-  while (first < 4 && (neighbour (u, cell, first) < 0 || label[neighbour (u, cell, first)] != label[cell]))
-    first++;
-  if (first < 4)
-    seen[first] = true;
-  while (again) {
-    again = false;
-    for (int i = 0; i < 8; i++)
-      for (int k = 0; k < 8; k++) {
-        const int a = neighbour (u, cell, i), b = neighbour (u, cell, k);
-
-        if (!seen[i] || seen[k] || b < 0 || label[b] != label[cell])
-          continue;
-        seen[k] = abs (a % u->columns - b % u->columns) + abs (a / u->columns - b / u->columns) == 1;
-        again = again || seen[k];
-      }
-  }
-  for (int i = 0; i < 4; i++)
-    if (neighbour (u, cell, i) >= 0 && label[neighbour (u, cell, i)] == label[cell] && !seen[i])
-      return false;
-  return true;
-}
-
-/* Moves the borders once at the cells of odd or even columns and rows. to[]: the labels when they have moved. */
+/* Moves the borders once: fills to[] from after->label. */
 static void
-move_borders (const Work *w, const SgState *after, int column, int row, int *to)
+move_borders (const Work *w, const SgState *after, int *to)
 {
   for (int i = 0; i < w->n; i++) {
     const int own = after->label[i];
     const bool same = w->before->n_regions > 0 && w->before->region[w->before->label[i]].id == after->region[own].id;
-    const bool turn = i % w->u->columns % 2 == column && i / w->u->columns % 2 == row;
 
     to[i] = own;
-    for (int k = 0; turn && !same && k < 4; k++) { /* above, left, right, below */
+    for (int k = 0; !same && k < 4; k++) { /* above, left, right, below */
       const int other = neighbour (w->u, i, k), label = other >= 0 ? after->label[other] : own;
 
       if (distance (&w->q[i], &after->region[label].mean) < distance (&w->q[i], &after->region[to[i]].mean))
         to[i] = label;
     }
-    if (to[i] != own && !connects (w->u, after->label, i))
-      to[i] = own;
   }
 }
 
@@ -772,8 +740,8 @@ sg_segment (const SgSetup *u, const SgState *before, SgState *after)
   *after = (SgState) { .p = w.p, .listed = w.listed, .columns = u->columns, .size = u->size };
   segment (&w);
   number (&w, after);
-  for (int i = 0; i < 12; i++) {
-    move_borders (&w, after, i % 4 == 1 || i % 4 == 2, i % 4 >= 2, next);
+  for (int i = 0; i < 4; i++) {
+    move_borders (&w, after, next);
     memcpy (after->label, next, (size_t) n * sizeof *next);
   }
 }

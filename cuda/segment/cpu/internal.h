@@ -136,8 +136,8 @@ typedef struct {
   CfSgEdge *edge;
   CfSgRange *strip_edges; /* of each strip: the range of its edges, of its borders, or of its list of cells */
   uint32_t n_borders, least;
-  uint8_t *may_move; /* flags the cells that may take another region in their next turn of step 10 */
-  int turn;          /* the current one */
+  uint8_t *moved; /* flags the cells to which the last move of the borders gave another region */
+  int move;       /* number of the current move */
 
   /* the result, and the state for the next frame: one entry a region */
   uint32_t n_found, n_before; /* regions of the current and of the previous frame */

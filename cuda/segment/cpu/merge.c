@@ -712,87 +712,76 @@ assign_ids (CfSgCpu *m)
 
 /* ---- 10: moving borders --------------------------------------------------- */
 
-/* Returns the region that a cell takes in its turn. */
+/* Returns the region that a cell takes in this move. */
 static uint32_t
 region_after_move (const CfSgCpu *m, size_t i)
 {
-  const uint32_t *label = m->label[m->now] + i, *mean = m->found_mean[m->now], p = m->own[i], own = *label;
-  const ptrdiff_t down = (ptrdiff_t) m->pitch, side[4] = { -down, -1, 1, down };
-  const ptrdiff_t circle[9] = { -down, 1 - down, 1, 1 + down, down, down - 1, -1, -1 - down, -down };
-  uint32_t nearest = own, least = cf_sg_distance (p, mean[own]);
-  int parts = 0;
+  const uint32_t *label = m->label[m->now] + i, *mean = m->found_mean[m->now], p = m->own[i];
+  const ptrdiff_t step[4] = { -(ptrdiff_t) m->pitch, -1, 1, (ptrdiff_t) m->pitch };
+  uint32_t nearest = *label, least = cf_sg_distance (p, mean[nearest]);
 
+  if (m->use_state && m->found_id[m->now][nearest] == m->found_id[1 - m->now][m->label[1 - m->now][i]])
+    return nearest;
   for (int k = 0; k < 4; k++) {
-    const uint32_t other = label[side[k]];
+    const uint32_t other = label[step[k]];
     uint32_t d;
 
-    if (other == own || other == CF_SG_OUTSIDE)
+    if (other == nearest || other == CF_SG_OUTSIDE)
       continue;
     d = cf_sg_distance (p, mean[other]);
     nearest = d < least ? other : nearest;
     least = d < least ? d : least;
   }
-  for (int k = 0; nearest != own && k < 8; k += 2)
-    parts += label[circle[k]] == own && !(label[circle[k + 1]] == own && label[circle[k + 2]] == own);
-  if (parts > 1 || nearest == own ||
-      (m->use_state && m->found_id[m->now][own] == m->found_id[1 - m->now][m->label[1 - m->now][i]]))
-    return own;
   return nearest;
 }
 
-/* Flags the cells of a strip that may move at first: those at borders. */
+/* Lists the cells of a strip that move: the cell in live[], its new region in touched[]. In the first move these can
+ * only be cells at borders, later only neighbours of cells that moved last. */
 static void
-flag_strip (CfSgCpu *m, int strip, uint8_t *scratch)
+find_moves_strip (CfSgCpu *m, int strip, uint8_t *scratch)
 {
-  (void) scratch;
+  const int n = m->setup.columns;
+  const uint32_t base = (uint32_t) cf_sg_row_start (m, strip * CF_SG_STRIP_ROWS);
+  uint32_t k = base;
+
   for (int row = strip * CF_SG_STRIP_ROWS; row < cf_sg_strip_end (m, strip); row++) {
     const size_t first = cf_sg_row_start (m, row);
 
-    m->simd->border (m->label[m->now] + first, (ptrdiff_t) m->pitch, m->setup.columns, m->may_move + first);
+    if (m->move == 0)
+      m->simd->border (m->label[m->now] + first, (ptrdiff_t) m->pitch, n, scratch);
+    else
+      m->simd->beside (m->moved + first, (ptrdiff_t) m->pitch, n, scratch);
+    for (int x = cf_sg_next (scratch, 0, n); x < n; x = cf_sg_next (scratch, x + 1, n)) {
+      const size_t i = first + (size_t) x;
+
+      m->live[k] = (uint32_t) i;
+      m->touched[k] = region_after_move (m, i);
+      k += m->touched[k] != m->label[m->now][i];
+    }
   }
+  m->strip_edges[strip] = (CfSgRange) { base, k };
 }
 
-/* Moves the cells of a strip whose turn it is. One that has been looked at is again when a cell around it has moved;
- * those of another strip may be flagged by both. No cell beside one that has its turn moves meanwhile. */
 static void
 move_strip (CfSgCpu *m, int strip, uint8_t *scratch)
 {
-  const int n = m->setup.columns, group = (m->turn & 3) ^ (m->turn >> 1 & 1); /* bit 0: odd columns; 1: odd rows */
-  bool any = false;
+  const int first = strip * CF_SG_STRIP_ROWS;
 
   (void) scratch;
-  for (int row = strip * CF_SG_STRIP_ROWS + (group >> 1); row < cf_sg_strip_end (m, strip); row += 2) {
-    const size_t first = cf_sg_row_start (m, row);
-
-    for (int x = cf_sg_next (m->may_move + first, 0, n); x < n; x = cf_sg_next (m->may_move + first, x + 1, n)) {
-      const size_t i = first + (size_t) x;
-      const uint32_t region = (x ^ group) & 1 ? m->label[m->now][i] : region_after_move (m, i);
-
-      m->may_move[i] = (x ^ group) & 1;
-      if (region == m->label[m->now][i])
-        continue;
-      any = true;
-      m->label[m->now][i] = region;
-      for (size_t k = i - m->pitch; k <= i + m->pitch; k += m->pitch)
-        for (size_t at = k - 1; at <= k + 1; at++)
-          if (at != i)
-            __atomic_store_n (&m->may_move[at], true, __ATOMIC_RELAXED);
-    }
+  memset (m->moved + cf_sg_row_start (m, first), 0, m->pitch * (size_t) (cf_sg_strip_end (m, strip) - first));
+  for (uint32_t k = m->strip_edges[strip].first; k < m->strip_edges[strip].end; k++) {
+    m->label[m->now][m->live[k]] = m->touched[k];
+    m->moved[m->live[k]] = true;
   }
-  if (any)
-    __atomic_store_n (&m->any, true, __ATOMIC_RELAXED);
 }
 
 static void
 move_borders (CfSgCpu *m)
 {
-  cf_sg_run (m, m->n_strips, flag_strip);
-  m->turn = 0;
-  do {
-    m->any = false;
-    for (int k = 0; k < 4; k++, m->turn++)
-      cf_sg_run (m, m->n_strips, move_strip);
-  } while (m->any && m->turn < 4 * CF_SEGMENT_MOVES);
+  for (m->move = 0; m->move < CF_SEGMENT_MOVES; m->move++) {
+    cf_sg_run (m, m->n_strips, find_moves_strip);
+    cf_sg_run (m, m->n_strips, move_strip);
+  }
 }
 
 void

@@ -97,7 +97,7 @@ lay_out_cells (CfSgCpu *m, Memory *memory)
   m->live = take (memory, n, sizeof *m->live);
   m->touched = take (memory, n, sizeof *m->touched);
   m->is_touched = take (memory, n, sizeof *m->is_touched);
-  m->may_move = take (memory, n, sizeof *m->may_move);
+  m->moved = take (memory, n, sizeof *m->moved);
   m->strip_edges = take (memory, (size_t) m->n_strips, sizeof *m->strip_edges);
   m->border = take (memory, 4 * n, sizeof *m->border);
   m->sorted = m->border ? m->border + 2 * n : NULL;
@@ -119,7 +119,7 @@ set_outside (CfSgCpu *m)
       const size_t i = row * m->pitch + x;
 
       m->color[0][i] = m->color[1][i] = m->label[0][i] = m->label[1][i] = m->mean[i] = CF_SG_OUTSIDE;
-      m->root[i] = m->may_move[i] = 0;
+      m->root[i] = m->moved[i] = 0;
     }
 }
 

@@ -299,6 +299,13 @@ border (const uint32_t *at, ptrdiff_t pitch, int n, uint8_t *restrict to)
     to[x] = (at[x] != at[x - pitch]) | (at[x] != at[x - 1]) | (at[x] != at[x + 1]) | (at[x] != at[x + pitch]);
 }
 
+static void
+beside (const uint8_t *flag, ptrdiff_t pitch, int n, uint8_t *restrict to)
+{
+  for (int x = 0; x < n; x++)
+    to[x] = flag[x - pitch] | flag[x - 1] | flag[x + 1] | flag[x + pitch];
+}
+
 /* ---- sums of samples ----------------------------------------------------- */
 
 /* Vectors of 16 bytes, which the compiler supports on every architecture. */
@@ -437,5 +444,6 @@ const CfSgSimd GLUE (cf_sg_simd_, CF_ISA) = {
   .grow = grow,
   .mixed = mixed,
   .border = border,
+  .beside = beside,
   .sum_runs = { sum_runs_1, sum_runs_2 },
 };

@@ -81,6 +81,8 @@ typedef struct {
   bool (*mixed) (const uint32_t *label, const uint32_t *v, int n, uint8_t *mixed);
   /* Flags the cells that touch another region or the frame's edge (4 neighbours). */
   void (*border) (const uint32_t *label, ptrdiff_t pitch, int n, uint8_t *border);
+  /* Flags the cells that have a flagged neighbour (4 neighbours). */
+  void (*beside) (const uint8_t *flag, ptrdiff_t pitch, int n, uint8_t *beside);
   /* Sums the samples of each of n runs of pixels (first pixel << 16 | label; a run ends where the next begins), for
    * each position in a group separately: sum[4 * run + position]. Samples of 1 [0] or 2 [1] bytes. */
   void (*sum_runs[2]) (const CfSgSamples *samples, const uint32_t *run, uint32_t n, uint32_t *sum);
