@@ -133,8 +133,8 @@ def cells(bench, row):
     large = row['height'] > 1080
     return (name, row['format'], row['frame'], '%.2f' % row['us'] if row['right'] else 'WRONG', row['variant'],
             number(row['singly_us'], '%.2f'), number(row['copy_us'], '%.2f'), number(row['baseline_us'], '%.1f'),
-            number(row['baseline_us'] / row['us'] if row['us'] > 0 else 0, '%.1f'), number(goals[large], '%.3g'),
-            number(goals[2 + large], '%.3g'))
+            number(row['baseline_us'] / row['us'] if row['us'] > 0 else 0, '%.1f'), number(goals[large], '%.4g'),
+            number(goals[2 + large], '%.4g'))
 
 
 def section(bench):
