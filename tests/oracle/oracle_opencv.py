@@ -183,7 +183,8 @@ def packed_rank(frames, size, percentile, threshold):
 
 def check_packed(tally, runner, images):
     """Checks color-order=packed in several layouts of RGB, with other ranks, a threshold and several frames."""
-    for (name, color), form, order in zip(images, ("RGB", "BGR", "RGBA", "xBGR"), ("RGB", "BGR", "RGB.", ".BGR")):
+    colored = [(name, image) for name, image in images if np.ptp(image, axis=-1).any()]
+    for (name, color), form, order in zip(colored, ("RGB", "BGR", "RGBA", "xBGR"), ("RGB", "BGR", "RGB.", ".BGR")):
         frames = np.stack([np.roll(color[:100, :123, ::-1], 3 * i, axis=1) for i in range(3)])  # R, G, B
         stored = np.stack([frames[..., "RGB".index(c)] if c in "RGB" else frames[..., 0] ^ 85 for c in order], -1)
         at = [order.index(c) for c in "RGB"]
