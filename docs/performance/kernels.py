@@ -27,6 +27,8 @@ NOTES = {
 NPP: the same frames, borders not handled. floor: minimum and maximum instructions of the best known
 network, at this GPU's rate for them. even: all samples of a frame are equal; rows: 0 and 255 by turns.
 Words of 16 bits, of P010 as well, have such samples in their upper byte and noise in the lower one.
+wavelet: OpenCV's CUDA median since CUDA 11, which takes one time at any window (a wavelet matrix, opencv_contrib's pull
+request 3627). It did not run beside the others: its authors' own code on one H100, CUDA 13, random pictures, 2026-11-27.
 """,
     'irfilter': """\
 No library present has such a filter, so there is no baseline. one core m: a window of m x m whose
@@ -92,11 +94,24 @@ GOALS = {
     ('convolve', 'dense', 31, 'GRAY8', 1): (9, 26, 3.8, 15.4),
     ('convolve', 'dense', 7, 'RGBA', 1): (8, 25, 0, 0),
     ('convolve', 'dense', 31, 'RGBA', 1): (20, 60, 0, 0),
+    ('convolve', 'dense', 63, 'GRAY8', 1): (28, 100, 0, 0),
+    ('convolve', 'dense', 63, 'RGBA', 1): (80, 270, 0, 0),
     ('convolve', 'gauss', 7, 'GRAY8', 1): (4.2, 9.1, 0.96, 3.86),
     ('convolve', 'gauss', 15, 'GRAY8', 1): (4.1, 9.3, 0.96, 3.86),
     ('convolve', 'gauss', 31, 'GRAY8', 1): (4.3, 11, 0.96, 3.86),
     ('convolve', 'gauss', 15, 'RGBA', 1): (10, 28, 0, 0),
+    ('convolve', 'gauss', 101, 'GRAY8', 1): (8, 22, 0, 0),
+    ('convolve', 'gauss', 101, 'RGBA', 1): (24, 75, 0, 0),
+    ('convolve', 'gauss', 255, 'GRAY8', 1): (12, 34, 0, 0),
     ('convolve', 'box', 31, 'GRAY8', 1): (4.6, 11, 0.96, 3.86),
+    ('convolve', 'box', 101, 'GRAY8', 1): (8, 22, 0, 0),
+    ('convolve', 'box', 101, 'RGBA', 1): (24, 75, 0, 0),
+    ('convolve', 'box', 255, 'GRAY8', 1): (9, 26, 0, 0),
+    ('convolve', 'fill', 8, 'GRAY8', 1): (2, 5, 0, 0),
+    ('convolve', 'mosaic', 8, 'GRAY8', 1): (5.5, 13, 0, 0),
+    ('convolve', 'mosaic', 8, 'RGBA', 1): (12, 45, 0, 0),
+    ('convolve', 'privacy', 8, 'GRAY8', 1): (5.5, 13, 0, 0),
+    ('convolve', 'privacy', 8, 'RGBA', 1): (12, 45, 0, 0),
     ('irfilter', 'smooth sigma', 3, 'GRAY8', 1): (9.6, 31, 0, 0),
     ('irfilter', 'smooth sigma', 200, 'GRAY8', 1): (9.6, 31, 0, 0),
     ('irfilter', 'smooth sigma', 3, 'RGBA', 1): (40, 125, 0, 0),
@@ -120,6 +135,14 @@ GOALS = {
     ('segment', 'street stateful', 0, 'GRAY8', 8): (62, 0, 2.4, 9.6),
 }
 
+# us of OpenCV's CUDA median, by format, frame and size: see NOTES.
+WAVELET = {
+    ('GRAY8', '1080p'): {7: 1361, 15: 1335, 31: 1353, 101: 1448, 255: 1771},
+    ('GRAY8', '4k'): {15: 5372, 31: 5347, 255: 5839},
+    ('GRAY16_LE', '1080p'): {7: 3342, 15: 3278, 31: 3268, 101: 3320},
+    ('GRAY16_LE', '4k'): {15: 14023, 31: 12966},
+}
+
 
 def number(value, text):
     return text % value if value > 0 else '-'
@@ -131,10 +154,12 @@ def cells(bench, row):
     key = bench['filter'], row['kind'], row['size'], row['format'], row['streams']
     goals = GOALS.get(key, (0,) * 4) if row['frame'] in ('1080p', '4k') else (0,) * 4
     large = row['height'] > 1080
+    wavelet = WAVELET.get((row['format'], row['frame']), {}).get(row['size'], 0)
+    more = [number(0 if row['kind'] else wavelet, '%.0f')] if bench['filter'] == 'median' else []
     return (name, row['format'], row['frame'], '%.2f' % row['us'] if row['right'] else 'WRONG', row['variant'],
             number(row['singly_us'], '%.2f'), number(row['copy_us'], '%.2f'), number(row['baseline_us'], '%.1f'),
             number(row['baseline_us'] / row['us'] if row['us'] > 0 else 0, '%.1f'), number(goals[large], '%.4g'),
-            number(goals[2 + large], '%.4g'))
+            number(goals[2 + large], '%.4g'), *more)
 
 
 def section(bench):
@@ -145,7 +170,7 @@ def section(bench):
             f"{bench['cuda'] % 1000 // 10}, {bench['date']}, the median of {bench['repetitions']} repetitions.\n"
             f"{NOTES.get(bench['filter'], '')}\n" +
             table(('kernel', 'format', 'frame', 'ours', 'variant', 'singly', 'copy', other, f'{other} / ours', 'goal',
-                   'floor'), [cells(bench, row) for row in bench['rows']]))
+                   'floor', *(['wavelet'] if bench['filter'] == 'median' else [])), [cells(bench, row) for row in bench['rows']]))
 
 
 def main():
