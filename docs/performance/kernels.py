@@ -27,8 +27,9 @@ NOTES = {
 NPP: the same frames, borders not handled. floor: minimum and maximum instructions of the best known
 network, at this GPU's rate for them. even: all samples of a frame are equal; rows: 0 and 255 by turns.
 Words of 16 bits, of P010 as well, have such samples in their upper byte and noise in the lower one.
-wavelet: OpenCV's CUDA median since CUDA 11, which takes one time at any window (a wavelet matrix, opencv_contrib's pull
-request 3627). It did not run beside the others: its authors' own code on one H100, CUDA 13, random pictures, 2026-11-27.
+wavelet: OpenCV's CUDA median since CUDA 11, which takes one time at any window (a wavelet matrix,
+opencv_contrib's pull request 3627). It did not run beside the others: its authors' own code on one H100,
+CUDA 13, random pictures, 2026-11-27.
 """,
     'irfilter': """\
 No library present has such a filter, so there is no baseline. one core m: a window of m x m whose
@@ -170,7 +171,8 @@ def section(bench):
             f"{bench['cuda'] % 1000 // 10}, {bench['date']}, the median of {bench['repetitions']} repetitions.\n"
             f"{NOTES.get(bench['filter'], '')}\n" +
             table(('kernel', 'format', 'frame', 'ours', 'variant', 'singly', 'copy', other, f'{other} / ours', 'goal',
-                   'floor', *(['wavelet'] if bench['filter'] == 'median' else [])), [cells(bench, row) for row in bench['rows']]))
+                   'floor', *(['wavelet'] if bench['filter'] == 'median' else [])),
+                  [cells(bench, row) for row in bench['rows']]))
 
 
 def main():
