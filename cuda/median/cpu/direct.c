@@ -10,8 +10,7 @@
 size_t
 cf_median_direct_scratch (const CfMedianCpu *m, int width)
 {
-  /* four rows in, two out; each has up to four components */
-  return 6 * (((size_t) (4 * width) << m->size) + 64);
+  return 6 * (((size_t) (m->channels * width) << m->size) + 64); /* four rows in, two out */
 }
 
 /* Fills the mask of the components of the plane that are not filtered. Returns false if all of them are. Only pixels of

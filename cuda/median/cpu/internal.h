@@ -59,6 +59,7 @@ typedef struct {
   int max_cols; /* outputs of a row of its tasks */
   CfMedianTask *tasks;
   int n_tasks, max_tasks; /* max_tasks: for how many there is memory */
+  int channels;           /* samples of a pixel of a flat task at most, 1 if there is none */
   uint8_t *scratch;       /* scratch_size bytes per thread */
   size_t scratch_size, allocated;
 

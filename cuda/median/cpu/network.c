@@ -159,11 +159,10 @@ size_t
 cf_median_network_scratch (const CfMedianCpu *m)
 {
   const CfMedianProgram *p = &m->program;
-  size_t row = ((size_t) p->row_length << m->size) + 64;
-  int channels = p->code >= 0 ? CHANNELS : 1;
+  size_t row = (size_t) p->row_length << m->size;
 
-  return (p->arena_size + 64) + (size_t) (channels * p->fh * m->win.depth * p->tile_w) * p->part_pitch +
-      (size_t) (channels * p->tile_w * p->tile_h) * p->part_pitch + 2 * row + 512;
+  return p->arena_size + (size_t) (m->channels * p->tile_w * (p->fh * m->win.depth + p->tile_h)) * p->part_pitch +
+      2 * row + 512;
 }
 
 typedef struct {

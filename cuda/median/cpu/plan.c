@@ -158,6 +158,7 @@ list_tasks (CfMedianCpu *m, const CfView *views, int n)
   double area = 0;
 
   m->n_tasks = 0;
+  m->channels = 1;
   for (int i = 0; i < n; i++)
     area += (double) views[i].width * views[i].height;
   for (int i = 0; i < n; i++) {
@@ -174,6 +175,8 @@ list_tasks (CfMedianCpu *m, const CfView *views, int n)
       continue; /* the task of the pixel's first component filters whole pixels */
     if (whole.flat && (whole.copy || !first))
       continue;
+    if (whole.flat && view->step > m->channels)
+      m->channels = view->step;
     if (whole.copy) {
       cols = view->width;
       rows = cf_divide_up (view->height, share);
@@ -249,16 +252,13 @@ choose_variant (CfMedianCpu *m, int preferred, int width, CfStatus *status)
   CfCode code = CF_OK;
 
   m->variant = preferred < 0 ? best : (CfMedianVariant) preferred;
-  m->scratch_size = 0;
   switch (m->variant) {
     case CF_MEDIAN_DIRECT:
       if (!is_direct (&m->win))
         return cf_fail (status, CF_UNSUPPORTED, "variant direct filters only the median of 3 x 3 samples");
-      m->scratch_size = cf_median_direct_scratch (m, width);
       break;
     case CF_MEDIAN_NETWORK:
       code = cf_median_network_prepare (m, status);
-      m->scratch_size = code == CF_OK ? cf_median_network_scratch (m) : 0;
       if (preferred < 0 && (code == CF_UNSUPPORTED || (code == CF_OK && !network_pays (m, width)))) {
         m->variant = large;
         code = CF_OK;
@@ -273,9 +273,7 @@ choose_variant (CfMedianCpu *m, int preferred, int width, CfStatus *status)
         cf_median_sorted_prepare (m);
       else
         cf_median_histogram_prepare (m);
-      m->scratch_size = large == CF_MEDIAN_SORTED ? cf_median_sorted_scratch (m) : cf_median_histogram_scratch (m);
   }
-  m->scratch_size = (m->scratch_size + 4095) / 4096 * 4096;
   return code;
 }
 
@@ -314,13 +312,19 @@ reserve_tasks (CfPlan *plan, CfStatus *status)
   return CF_OK;
 }
 
-/* Allocates the threads' scratch memory. Keeps the present memory if it is large enough, or if the allocation fails. */
+/* Allocates the threads' scratch memory for the listed tasks, of frames of this width. Keeps the present memory if it
+ * is large enough, or if the allocation fails. */
 static CfCode
-reserve_memory (CfMedianCpu *m, CfStatus *status)
+reserve_memory (CfMedianCpu *m, int width, CfStatus *status)
 {
-  const size_t size = (size_t) cf_cpu_threads () * m->scratch_size;
+  const size_t needed = m->variant == CF_MEDIAN_DIRECT ? cf_median_direct_scratch (m, width)
+      : m->variant == CF_MEDIAN_NETWORK                ? cf_median_network_scratch (m)
+      : m->variant == CF_MEDIAN_HISTOGRAM              ? cf_median_histogram_scratch (m)
+                                                       : cf_median_sorted_scratch (m);
+  const size_t per_thread = (needed + 4095) / 4096 * 4096, size = (size_t) cf_cpu_threads () * per_thread;
   uint8_t *scratch;
 
+  m->scratch_size = per_thread;
   if (size <= m->allocated)
     return CF_OK;
   scratch = aligned_alloc (4096, size);
@@ -351,9 +355,9 @@ update (CfPlan *plan, CfStatus *status)
   m->size = m->packed ? 2 : info->bytes - 1;
   code = choose_variant (m, plan->preferred, plan->video.width, status);
   if (code == CF_OK)
-    code = reserve_memory (m, status);
-  if (code == CF_OK)
     code = reserve_tasks (plan, status);
+  if (code == CF_OK)
+    code = reserve_memory (m, plan->video.width, status);
   if (code == CF_OK)
     plan->variant = m->variant;
   else {

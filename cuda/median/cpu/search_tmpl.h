@@ -3,7 +3,8 @@
  *
  * median/cpu/search_tmpl.h: the search in a sorted list (sorted.c). simd.c includes it once per type T of positions. */
 
-typedef T N (Positions) __attribute__ ((vector_size (V_SIZE), aligned (sizeof (T)), may_alias));
+typedef unsigned T N (Positions) __attribute__ ((vector_size (V_SIZE), aligned (sizeof (T)), may_alias));
+typedef signed T N (Places) __attribute__ ((vector_size (V_SIZE)));
 typedef int8_t N (Flags) __attribute__ ((vector_size (V_SIZE / sizeof (T)), aligned (1), may_alias));
 
 /* Returns which samples of a block are in the window of output x, a bit each. Positions wrap around: what is in the
@@ -11,14 +12,16 @@ typedef int8_t N (Flags) __attribute__ ((vector_size (V_SIZE / sizeof (T)), alig
 ALWAYS_INLINE uint64_t
 N (in_window) (const CfMedianSearch *s, int block, int x)
 {
-  const T *px = (const T *) s->x + CF_MEDIAN_LISTED * (size_t) block;
-  const T *py = (const T *) s->y + CF_MEDIAN_LISTED * (size_t) block;
+  const unsigned T *px = (const unsigned T *) s->x + CF_MEDIAN_LISTED * (size_t) block;
+  const unsigned T *py = (const unsigned T *) s->y + CF_MEDIAN_LISTED * (size_t) block;
   const int least = -(1 << (8 * SIZE - 1));
-  const T left = (T) (x - least), top = (T) (s->top * s->depth - least), w = (T) (s->w + least), h = (T) (s->h + least);
+  const unsigned T left = (unsigned T) (x - least), top = (unsigned T) (s->top * s->depth - least);
+  const signed T w = (signed T) (s->w + least), h = (signed T) (s->h + least);
   uint64_t in = 0;
 
   for (int i = 0; i < CF_MEDIAN_LISTED; i += (int) (V_SIZE / sizeof (T))) {
-    const N (Positions) at_x = *(const N (Positions) *) (px + i) - left, at_y = *(const N (Positions) *) (py + i) - top;
+    const N (Places) at_x = (N (Places)) (*(const N (Positions) *) (px + i) - left);
+    const N (Places) at_y = (N (Places)) (*(const N (Positions) *) (py + i) - top);
 
 #if defined __AVX512BW__
     in |= (uint64_t) (N (mask_below) (at_x, w) & N (mask_below) (at_y, h)) << i;

@@ -362,13 +362,13 @@ change (const int16_t *more, const int16_t *less, int n, int block)
 }
 
 #define SIZE 1
-#define T int8_t
+#define T char
 #include "search_tmpl.h"
 #undef SIZE
 #undef T
 
 #define SIZE 2
-#define T int16_t
+#define T short
 #include "search_tmpl.h"
 #undef SIZE
 #undef T
