@@ -97,11 +97,8 @@ template<int PARTS> __device__ __forceinline__ void
 load_set (const uint8_t *samples, SetWords<PARTS> &w)
 {
 #pragma unroll
-  for (int i = 0; i < w.vectors; i++) {
-    const uint4 v = ((const uint4 *) samples)[i];
-
-    w.at[4 * i] = v.x, w.at[4 * i + 1] = v.y, w.at[4 * i + 2] = v.z, w.at[4 * i + 3] = v.w;
-  }
+  for (int i = 0; i < w.vectors; i++)
+    load_global<4> (samples + 16 * i, w.at + 4 * i);
 }
 
 /* Adds the products of a set to group 0 (FIRST), with the fragments at `fragments`, and to group 1 (SECOND), with those

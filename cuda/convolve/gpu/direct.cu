@@ -298,9 +298,9 @@ convolve_direct_kernel (const __grid_constant__ DirectLaunch launch,
   __shared__ uint4 spread[vectors], fragment[LIMBS * H * 32];
   __shared__ __align__ (8) unsigned edge_bytes[warps][count][6];
   const int thread = (int) threadIdx.x, warp = thread >> 5, lane = thread & 31;
-  const int index = direct_group_of_block (launch);
+  const int index = index_of_block (launch, (int) blockIdx.x);
   const DirectGroup d = launch.group[index];
-  const int2 position = direct_position (d);
+  const int2 position = block_position (d, (int) blockIdx.x);
   const int x0 = position.x * strip_bytes, y0 = (position.y * warps + warp) * ROWS;
   const int x = x0 + 16 * (lane >> 2) + 4 * (lane & 3), from = x - halo;
   const int wanted = y0 - launch.ay + lane;

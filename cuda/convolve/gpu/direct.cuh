@@ -42,27 +42,6 @@ struct DirectLaunch {
   DirectGroup group[CF_MAX_VIEWS];
 };
 
-/* Returns the index of a block's group. */
-static __device__ __forceinline__ int
-direct_group_of_block (const DirectLaunch &launch)
-{
-  int i = 0;
-
-  while (i + 1 < launch.n && (int) blockIdx.x >= launch.group[i + 1].first_block)
-    i++;
-  return i;
-}
-
-/* Returns the column and row of a block in the grid of its group, in blocks. */
-static __device__ __forceinline__ int2
-direct_position (const DirectGroup &d)
-{
-  const unsigned block = blockIdx.x - (unsigned) d.first_block;
-  const unsigned y = d.blocks_inverse ? __umulhi (block, d.blocks_inverse) : block;
-
-  return make_int2 ((int) (block - y * (unsigned) d.blocks_x), (int) y);
-}
-
 /* Assigns blocks of tile_bytes x tile_rows to all groups. */
 inline void
 deal_direct_blocks (DirectLaunch *launch, int tile_bytes, int tile_rows)
@@ -71,10 +50,7 @@ deal_direct_blocks (DirectLaunch *launch, int tile_bytes, int tile_rows)
   for (int i = 0; i < launch->n; i++) {
     DirectGroup &d = launch->group[i];
 
-    d.first_block = launch->blocks;
-    d.blocks_x = (d.bytes + tile_bytes - 1) / tile_bytes;
-    d.blocks_inverse = convolve_inverse_of_blocks (d.blocks_x);
-    launch->blocks += d.blocks_x * ((d.height + tile_rows - 1) / tile_rows);
+    convolve_place_blocks (&d, &launch->blocks, d.bytes, d.height, tile_bytes, tile_rows);
   }
 }
 
@@ -95,23 +71,6 @@ static __device__ __forceinline__ uint2
 swapped (uint2 fragment, unsigned zero)
 {
   return make_uint2 (fragment.y ^ zero, fragment.x ^ zero);
-}
-
-/* Loads WORDS words. */
-template<int WORDS> __device__ __forceinline__ void
-load_global (const uint8_t *from, unsigned *w)
-{
-  if constexpr (WORDS == 1)
-    w[0] = *(const unsigned *) from;
-  else if constexpr (WORDS == 2) {
-    const uint2 v = *(const uint2 *) from;
-
-    w[0] = v.x, w[1] = v.y;
-  } else {
-    const uint4 v = *(const uint4 *) from;
-
-    w[0] = v.x, w[1] = v.y, w[2] = v.z, w[3] = v.w;
-  }
 }
 
 /* Stores a word of a row, up to the row's end. */

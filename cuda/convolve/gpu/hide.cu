@@ -66,6 +66,17 @@ struct Hiding {
 
 static_assert (sizeof (Hiding) <= 4096, "the kernels' argument is too large");
 
+/* Returns the strip of a block of a launch. FIRST: where the number of a strip's first block is. */
+template<int Strip::*FIRST> __device__ __forceinline__ const Strip &
+strip_of_block (const Hiding &work)
+{
+  int v = 0;
+
+  while (v + 1 < work.n && (int) blockIdx.x >= work.strip[v + 1].*FIRST)
+    v++;
+  return work.strip[v];
+}
+
 /* ---- sums --------------------------------------------------------------- */
 
 /* Loads 16 bytes of row y from byte `at` on. `mask` marks the bytes of the row. */
@@ -171,12 +182,9 @@ sum_kernel (const __grid_constant__ Hiding work)
   __shared__ unsigned column[window / BYTES];
   const int thread = (int) threadIdx.x, warp = thread / 32, lane = thread & 31;
   unsigned sum[8] = { };
-  int v = 0, number = thread / 16;
+  int number = thread / 16;
   Job job = { };
-
-  while (v + 1 < work.n && (int) blockIdx.x >= work.strip[v + 1].first_sum)
-    v++;
-  const Strip &s = work.strip[v];
+  const Strip &s = strip_of_block<&Strip::first_sum> (work);
   const int block = (int) blockIdx.x - s.first_sum, first_byte = block % s.sum_windows * window - s.in_lead;
   const int k = block / s.sum_windows % s.parts, j = block / s.sum_windows / s.parts;
   const int top = j * s.height / s.ny, n = (j + 1) * s.height / s.ny - top, first = first_byte / BYTES;
@@ -299,18 +307,6 @@ write_rows (const Strip &s, int at, int y0, int rows, int phase, VALUE value)
   }
 }
 
-/* Returns the strip that a block paints, and in *block its number there. */
-__device__ __forceinline__ const Strip &
-painted_strip (const Hiding &work, int *block)
-{
-  int v = 0;
-
-  while (v + 1 < work.n && (int) blockIdx.x >= work.strip[v + 1].first_paint)
-    v++;
-  *block = (int) blockIdx.x - work.strip[v].first_paint;
-  return work.strip[v];
-}
-
 /* Returns which byte of a pixel group is `at` of a row, which may be before the row. */
 __device__ __forceinline__ int
 phase_of (const Strip &s, int bytes, int at)
@@ -322,15 +318,14 @@ phase_of (const Strip &s, int bytes, int at)
 template<int BYTES> __global__ void __launch_bounds__ (threads)
 fill_kernel (const __grid_constant__ Hiding work)
 {
-  int block;
-
   if ((int) blockIdx.x < work.rest.blocks) {
     griddep_wait ();
     copy_rest (work.rest, (int) blockIdx.x, (int) threadIdx.x / 32, (int) threadIdx.x & 31);
     return;
   }
-  const Strip &s = painted_strip (work, &block);
-  const int warp = (int) threadIdx.x / 32, at = block % s.paint_windows * window - s.out_lead + 16 * (threadIdx.x & 31);
+  const Strip &s = strip_of_block<&Strip::first_paint> (work);
+  const int block = (int) blockIdx.x - s.first_paint, warp = (int) threadIdx.x / 32;
+  const int at = block % s.paint_windows * window - s.out_lead + 16 * (threadIdx.x & 31);
   const int part = block / s.paint_windows, y0 = part * s.height / s.parts;
   const int rows = (part + 1) * s.height / s.parts - y0, phase = phase_of (s, BYTES, at);
   const uint4 color = from_phase (s.color, phase);
@@ -358,7 +353,6 @@ paint_kernel (const __grid_constant__ Hiding work)
   __shared__ __align__ (16) unsigned above[window / BYTES], below[window / BYTES];
   __shared__ uint8_t line[3 * most_rows / 2 + 4];
   const int thread = (int) threadIdx.x, warp = thread / 32, lane = thread & 31;
-  int block;
 
   if ((int) blockIdx.x < work.rest.blocks) {
     if (work.sum_blocks == 0)
@@ -366,7 +360,8 @@ paint_kernel (const __grid_constant__ Hiding work)
     copy_rest (work.rest, (int) blockIdx.x, warp, lane);
     return;
   }
-  const Strip &s = painted_strip (work, &block);
+  const Strip &s = strip_of_block<&Strip::first_paint> (work);
+  const int block = (int) blockIdx.x - s.first_paint;
   const int first_byte = block % s.paint_windows * window - s.out_lead, first = first_byte / BYTES;
   const int part = block / s.paint_windows % s.parts, j = block / s.paint_windows / s.parts;
   const int top = first_row (work.op, j, s.height, s.ny), n = first_row (work.op, j + 1, s.height, s.ny) - top;

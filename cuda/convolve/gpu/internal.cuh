@@ -270,12 +270,15 @@ convolve_load_variants (const Variant (&variants)[N], int max_shared, CfStatus *
   return code;
 }
 
-/* Returns the factor with which __umulhi () divides by blocks_x, 0 for blocks_x = 1. The division is exact
- * for up to 2^32 / blocks_x blocks; 16384 x 16384 pixels are 2^16 blocks of 128 x 32. */
-inline unsigned
-convolve_inverse_of_blocks (int blocks_x)
+/* Sets a group's blocks of tile_w x tile_h, and counts them. __umulhi () divides by blocks_x with the factor; this is
+ * exact for up to 2^32 / blocks_x blocks, and 16384 x 16384 pixels are 2^16 blocks of 128 x 32. */
+template<typename T> void
+convolve_place_blocks (T *g, int *blocks, int width, int height, int tile_w, int tile_h)
 {
-  return blocks_x > 1 ? (unsigned) ((0x100000000ull + (unsigned) blocks_x - 1) / (unsigned) blocks_x) : 0;
+  g->first_block = *blocks;
+  g->blocks_x = (width + tile_w - 1) / tile_w;
+  g->blocks_inverse = g->blocks_x > 1 ? (unsigned) (0xffffffffu / (unsigned) g->blocks_x + 1) : 0;
+  *blocks += g->blocks_x * ((height + tile_h - 1) / tile_h);
 }
 
 /* Sets the grid: blocks of tile_w x tile_h pixels, group after group. rows: of each group; NULL: all of them. */
@@ -287,10 +290,7 @@ convolve_assign_blocks (Work *work, int tile_w, int tile_h, const int *rows = NU
     Group &g = work->group[i];
 
     g.index = i;
-    g.first_block = work->blocks;
-    g.blocks_x = (g.width + tile_w - 1) / tile_w;
-    g.blocks_inverse = convolve_inverse_of_blocks (g.blocks_x);
-    work->blocks += g.blocks_x * (((rows ? rows[i] : g.height) + tile_h - 1) / tile_h);
+    convolve_place_blocks (&g, &work->blocks, g.width, rows ? rows[i] : g.height, tile_w, tile_h);
   }
 }
 

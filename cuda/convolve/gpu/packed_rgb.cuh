@@ -74,29 +74,6 @@ load_edge_pixels (const Work &work, int index, int x, int y)
   return make_uint4 (pixel[0], pixel[1], pixel[2], pixel[3]);
 }
 
-/* What a warp has to do about pixels beside the image: nothing, it needs none; repeat the outermost ones of rows of
- * whole vectors; or find all of them by the border. */
-enum Beside { NOTHING, REPEAT, MAP };
-
-static __device__ __forceinline__ Beside
-beside_of (const Work &work, const Group &g, bool inside)
-{
-  return inside ? NOTHING : work.border == CF_BORDER_REPLICATE && g.width % 4 == 0 ? REPEAT : MAP;
-}
-
-/* Loads N times four pixels, those from x[i] on of row y[i] (already mapped; with MAP -1: outside). */
-template<int N, Beside BESIDE> static __device__ __forceinline__ void
-load_fours (const Work &work, const Group &g, const int *x, const int *y, uint4 *w)
-{
-  const int last = (g.width & ~3) - 4;
-
-#pragma unroll
-  for (int i = 0; i < N; i++)
-    w[i] = BESIDE == MAP ? load_edge_pixels (work, g.index, x[i], y[i])
-        : *(const uint4 *) (g.in + (long long) y[i] * g.in_pitch
-            + 4 * (BESIDE == NOTHING ? x[i] : min (max (x[i], 0), last)));
-}
-
 /* Returns four pixels, or four times the outermost pixel if they are beside the image. */
 static __device__ __forceinline__ uint4
 repeat_pixels (uint4 w, int x, int width)
@@ -145,22 +122,6 @@ store_pixels (const Group &g, int x, int y, uint4 pixels)
     ((unsigned *) to)[1] = pixels.y;
   if (x + 2 < g.width)
     ((unsigned *) to)[2] = pixels.z;
-}
-
-/* Stores four pixels; v[p]: a word of plane p. input: the four pixels there, where all are inside the image. */
-static __device__ __forceinline__ void
-store_four (const Group &g, const Selectors &s, int x, int y, const unsigned *v, uint4 input)
-{
-  if (x >= g.width || y >= g.height)
-    return;
-  if (x + 4 > g.width) {
-    const unsigned *from = (const unsigned *) (g.in + (long long) y * g.in_pitch + 4 * x);
-
-    input.x = from[0];
-    input.y = x + 1 < g.width ? from[1] : 0;
-    input.z = x + 2 < g.width ? from[2] : 0;
-  }
-  store_pixels (g, x, y, pack_four (s, v, input));
 }
 
 /* Returns true if all groups have such pixels, at least four in a row, and rows that begin on 16 bytes in the input and

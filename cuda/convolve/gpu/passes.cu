@@ -314,9 +314,9 @@ convolve_passes_kernel (const __grid_constant__ DirectLaunch launch,
 {
   constexpr int rows = 4 * ROW_PARTS, strip_bytes = 32 * (BLOCKS - REACH);
   const int warp = (int) threadIdx.x >> 5, lane = (int) threadIdx.x & 31;
-  const int index = direct_group_of_block (launch);
+  const int index = index_of_block (launch, (int) blockIdx.x);
   const DirectGroup d = launch.group[index];
-  const int2 position = direct_position (d);
+  const int2 position = block_position (d, (int) blockIdx.x);
   const int x0 = position.x * strip_bytes, y0 = (position.y * warps + warp) * 16, from = x0 - 16 * REACH;
   const bool inside = from >= 0 && from + 32 * BLOCKS <= d.bytes && (launch.border == CF_BORDER_REPLICATE
       || (y0 >= launch.ay && y0 - launch.ay + 4 * rows <= d.height));
@@ -348,9 +348,9 @@ convolve_tile_passes_kernel (const __grid_constant__ DirectLaunch launch,
   constexpr int pitch = 32 * (BLOCKS | 1); /* four rows of 32 bytes meet all banks */
   __shared__ __align__ (16) uint8_t tile[tile_rows * pitch];
   const int warp = (int) threadIdx.x >> 5, lane = (int) threadIdx.x & 31;
-  const int index = direct_group_of_block (launch);
+  const int index = index_of_block (launch, (int) blockIdx.x);
   const DirectGroup d = launch.group[index];
-  const int2 position = direct_position (d);
+  const int2 position = block_position (d, (int) blockIdx.x);
   const int y_block = position.y * warps * 16, x0 = position.x * strip_bytes, y0 = y_block + 16 * warp;
   uint2 column[ROW_PARTS], row[4][REACH + 1];
 

@@ -354,9 +354,9 @@ convolve_quads_kernel (const __grid_constant__ DirectLaunch launch,
   constexpr int sets = GROUPS + D - 1, beside = words_beside (W);
   __shared__ uint4 edge[warps][FORM == LONG ? 1 : 4 * sets][3];
   const int warp = (int) threadIdx.x >> 5, lane = (int) threadIdx.x & 31;
-  const int index = direct_group_of_block (launch);
+  const int index = index_of_block (launch, (int) blockIdx.x);
   const DirectGroup d = launch.group[index];
-  const int2 position = direct_position (d);
+  const int2 position = block_position (d, (int) blockIdx.x);
   const int x0 = position.x * strip_bytes, y0 = (position.y * warps + warp) * 4 * GROUPS, x = x0 + 16 * (lane >> 2);
   const int wanted = y0 - launch.ay + lane, clamped = min (max (wanted, 0), d.height - 1);
   const bool rows_inside = launch.border == CF_BORDER_REPLICATE

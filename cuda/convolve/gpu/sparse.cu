@@ -110,21 +110,11 @@ stage_offset (const Layout<NEIGHBOURS> &l, int row, int at)
 template<int STEP> __device__ __forceinline__ void
 load_eight (const uint8_t *from, unsigned *w)
 {
-  if constexpr (STEP == 4) {
-    load_pixels<4, true> (from, w);
-    load_pixels<4, true> (from + 16, w + 4);
-  } else if constexpr (STEP == 2) {
-    const uint4 v = *(const uint4 *) from;
+  constexpr int words = STEP % 2 ? 2 : 4;
 
-    w[0] = v.x, w[1] = v.y, w[2] = v.z, w[3] = v.w;
-  } else {
 #pragma unroll
-    for (int i = 0; i < STEP; i++) {
-      const uint2 v = ((const uint2 *) from)[i];
-
-      w[2 * i] = v.x, w[2 * i + 1] = v.y;
-    }
-  }
+  for (int i = 0; i < 2 * STEP; i += words)
+    load_global<words> (from + 4 * i, w + i);
 }
 
 /* Writes again the samples of a plane that are in no piece of eight inside the image. Out of line: only tiles at the

@@ -13,23 +13,31 @@
 
 namespace cf {
 
-/* Returns the group of a block. Callers copy it: members of a kernel argument at an index that is not
- * known at compile time are loaded again at each use. */
-__device__ __forceinline__ const Group &
-group_of_block (const Work &work, int block)
+/* Returns the index of a block's group. */
+template<typename T> static __device__ __forceinline__ int
+index_of_block (const T &launch, int block)
 {
   int i = 0;
 
-  while (i + 1 < work.n && block >= work.group[i + 1].first_block)
+  while (i + 1 < launch.n && block >= launch.group[i + 1].first_block)
     i++;
-  return work.group[i];
+  return i;
+}
+
+/* Returns that group. Callers copy it: members of a kernel argument at an index that is not known at compile time are
+ * loaded again at each use. */
+static __device__ __forceinline__ const Group &
+group_of_block (const Work &work, int block)
+{
+  return work.group[index_of_block (work, block)];
 }
 
 /* Returns the column and row of a block in the grid of its group, in blocks. */
-__device__ __forceinline__ int2
-block_position (const Group &g, int block)
+template<typename T> static __device__ __forceinline__ int2
+block_position (const T &g, int block)
 {
-  const unsigned at = (unsigned) (block - g.first_block), y = g.blocks_inverse ? __umulhi (at, g.blocks_inverse) : at;
+  const unsigned at = (unsigned) block - (unsigned) g.first_block;
+  const unsigned y = g.blocks_inverse ? __umulhi (at, g.blocks_inverse) : at;
 
   return make_int2 ((int) (at - y * (unsigned) g.blocks_x), (int) y);
 }
@@ -88,6 +96,23 @@ read_argument (const uint4 *from)
 
   asm ("ld.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r" (v.x), "=r" (v.y), "=r" (v.z), "=r" (v.w) : "l" (from));
   return v;
+}
+
+/* Loads WORDS words, from a multiple of their size on. */
+template<int WORDS> __device__ __forceinline__ void
+load_global (const uint8_t *from, unsigned *w)
+{
+  if constexpr (WORDS == 1)
+    w[0] = *(const unsigned *) from;
+  else if constexpr (WORDS == 2) {
+    const uint2 v = *(const uint2 *) from;
+
+    w[0] = v.x, w[1] = v.y;
+  } else {
+    const uint4 v = *(const uint4 *) from;
+
+    w[0] = v.x, w[1] = v.y, w[2] = v.z, w[3] = v.w;
+  }
 }
 
 /* ---- tiles -------------------------------------------------------------- */
@@ -241,19 +266,11 @@ gray_word (const Work &work, const Group &g, const unsigned *w)
 template<int STEP, bool VECTOR> __device__ __forceinline__ void
 load_pixels (const uint8_t *from, unsigned *w)
 {
-  if constexpr (VECTOR && STEP == 4) {
-    const uint4 v = *(const uint4 *) from;
+  constexpr int words = VECTOR && STEP != 3 ? STEP : 1;
 
-    w[0] = v.x, w[1] = v.y, w[2] = v.z, w[3] = v.w;
-  } else if constexpr (VECTOR && STEP == 2) {
-    const uint2 v = *(const uint2 *) from;
-
-    w[0] = v.x, w[1] = v.y;
-  } else {
 #pragma unroll
-    for (int i = 0; i < STEP; i++)
-      w[i] = ((const unsigned *) from)[i];
-  }
+  for (int i = 0; i < STEP; i += words)
+    load_global<words> (from + 4 * i, w + i);
 }
 
 /* Writes four pixels to word c of row r of their planes. REST: the fourth samples of pixels of which three planes are
