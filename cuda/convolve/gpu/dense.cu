@@ -182,22 +182,14 @@ stage_limb (const DenseWeights<SIZE> &weights, int limb, int first_set, const Sh
   make_fragments<PARTS> ((uint2 *) s.fragments, s.raw, l, work.h, work.ax, first_set, thread);
 }
 
-/* Returns the lane's samples of set 0 in a plane of the tile: row t of the warp's, from the vector on in which its
- * windows begin. */
-template<int PARTS> __device__ __forceinline__ const uint8_t *
-samples_of (const Layout &l, const uint8_t *plane, int thread)
-{
-  const int row = 4 * groups * (thread >> 5) + (thread & 3), left = (4 * PARTS + 15) & ~15;
-
-  return plane + row * l.pitch + l.left - left + 16 * (thread >> 2 & 7);
-}
-
 /* Adds the products of a limb and a plane of the tile. `staged`: the fragments of the first run are there. */
 template<int PARTS, int SIZE> __device__ __forceinline__ void
 add_limb (int (*sum)[4], const Work &work, const DenseWeights<SIZE> &weights, int limb, bool staged, const Layout &l,
     const Shared &s, const uint8_t *plane, int thread)
 {
-  const uint8_t *samples = samples_of<PARTS> (l, plane, thread);
+  /* the lane's of set 0: row t of the warp's, from the vector on in which its windows begin */
+  const int row = 4 * groups * (thread >> 5) + (thread & 3), left = (4 * PARTS + 15) & ~15;
+  const uint8_t *samples = plane + row * l.pitch + l.left - left + 16 * (thread >> 2 & 7);
 
 #pragma unroll 1
   for (int first = 0; first < l.sets; first += l.run) {
@@ -324,15 +316,9 @@ make_16bit (const Work &work, const Group &g, const DenseWeights<SIZE> &weights,
   }
 }
 
-/* Returns how many blocks an SM shall hold; it bounds the registers of a thread. */
-__host__ __device__ constexpr int
-blocks_per_sm (int parts, bool wide)
-{
-  return wide ? 2 : parts > 4 ? 3 : 4;
-}
-
+/* As many blocks as an SM shall hold bound the registers of a thread. */
 template<int PARTS, int SIZE, bool WIDE> __global__ void
-__launch_bounds__ (threads, blocks_per_sm (PARTS, WIDE))
+__launch_bounds__ (threads, WIDE ? 2 : PARTS > 4 ? 3 : 4)
 convolve_dense_kernel (const __grid_constant__ Work work, const __grid_constant__ Layout l,
     const __grid_constant__ DenseWeights<SIZE> weights)
 {
@@ -380,21 +366,6 @@ shared_of (const Layout &l, const CfConvolution &c, const Variant &v, int planes
   return tile_bytes (l) + (v.size == dense_large ? raw_bytes (l, c.h) : 0) + l.run * v.parts * 256 + results;
 }
 
-CfCode
-launch (Work *work, const CfConvolution &c, Layout l, const Variant &v, int shared, Operands *operands,
-    cudaStream_t stream, CfStatus *status)
-{
-  void *arguments[] = { work, &l, operands->bytes };
-  const bool fresh = convolve_renew (operands, v.kernel, NULL, 0);
-
-  if (fresh && v.size == dense_large)
-    convolve_split_weights (c.weights, c.w, c.h, work->limbs, 1, l.row_bytes, raw_bytes (l, c.h), operands->bytes);
-  else if (fresh)
-    convolve_fill_quads (c, 2 * v.parts, l.sets, 1, 0, (uint2 *) operands->bytes);
-  return launch_kernel ("convolve dense", v.kernel, work->blocks, threads, arguments, (size_t) shared, work->pdl,
-      stream, status);
-}
-
 } // namespace
 
 CfCode
@@ -410,6 +381,7 @@ convolve_dense_launch (Work *work, const CfConvolution &c, int max_shared, Opera
   const int sets = (c.h + 6) / 4;
   Layout l = { 0, 0, 0, c.bits > 8 ? 2 : 1, sets, sets, (c.w + 3) & ~3, { 0x4321, 0x6543 } };
   const int reach = c.ax > c.w - 1 - c.ax ? c.ax : c.w - 1 - c.ax;
+  void *arguments[] = { work, &l, operands->bytes };
   const Variant *v = variants;
   int planes = 1;
 
@@ -429,7 +401,15 @@ convolve_dense_launch (Work *work, const CfConvolution &c, int max_shared, Opera
   /* with 64 KB, which every device has, windows of 63 x 63 take three runs */
   for (int runs = 2; l.run > 1 && shared_of (l, c, *v, planes) > max_shared - fixed_shared; runs++)
     l.run = (sets + runs - 1) / runs;
-  return launch (work, c, l, *v, shared_of (l, c, *v, planes), operands, stream, status);
+
+  const bool fresh = convolve_renew (operands, v->kernel, NULL, 0);
+
+  if (fresh && v->size == dense_large)
+    convolve_split_weights (c.weights, c.w, c.h, work->limbs, 1, l.row_bytes, raw_bytes (l, c.h), operands->bytes);
+  else if (fresh)
+    convolve_fill_quads (c, 2 * v->parts, l.sets, 1, 0, (uint2 *) operands->bytes);
+  return launch_kernel ("convolve dense", v->kernel, work->blocks, threads, arguments,
+      (size_t) shared_of (l, c, *v, planes), work->pdl, stream, status);
 }
 
 } // namespace cf

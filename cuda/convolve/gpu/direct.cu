@@ -449,9 +449,7 @@ variant_of (const Work &work, int h, int limbs)
 CfCode
 convolve_direct_init (int, CfStatus *status)
 {
-  const CfCode code = convolve_load_variants (variants, 0, status);
-
-  return code == CF_OK ? convolve_quads_init (status) : code;
+  return convolve_load_variants (variants, 0, status);
 }
 
 bool

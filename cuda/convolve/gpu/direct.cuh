@@ -95,7 +95,6 @@ bool convolve_quads_fits (const CfConvolution &c, const Rounding &k, int limbs, 
  * and launches nothing, if they cannot take its strides or alignment. */
 bool convolve_quads_launch (DirectLaunch *launch, const CfConvolution &c, int limbs, const int *steps, int n_steps,
     bool pdl, Operands *operands, cudaStream_t stream, CfCode *code, CfStatus *status);
-CfCode convolve_quads_init (CfStatus *status);
 
 } // namespace cf
 

@@ -243,9 +243,10 @@ CfCode convolve_long_launch (Work *work, const LongWeights &weights, void *memor
  * convolve_small_init also returns in *pdl whether the kernels were compiled with griddep_wait (). */
 CfCode convolve_small_init (bool *pdl, CfStatus *status);
 CfCode convolve_direct_init (int max_shared, CfStatus *status);
+CfCode convolve_quads_init (int max_shared, CfStatus *status);
 CfCode convolve_passes_init (int max_shared, CfStatus *status);
 CfCode convolve_packed_passes_init (int max_shared, CfStatus *status);
-CfCode convolve_packed_quads_init (CfStatus *status);
+CfCode convolve_packed_quads_init (int max_shared, CfStatus *status);
 CfCode convolve_packed_rgb_init (int max_shared, CfStatus *status);
 CfCode convolve_dense_init (int max_shared, CfStatus *status);
 CfCode convolve_sparse_init (int max_shared, bool *there, CfStatus *status);

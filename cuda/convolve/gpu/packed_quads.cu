@@ -151,7 +151,7 @@ const struct Variant {
 } // namespace
 
 CfCode
-convolve_packed_quads_init (CfStatus *status)
+convolve_packed_quads_init (int, CfStatus *status)
 {
   return convolve_load_variants (variants, 0, status);
 }

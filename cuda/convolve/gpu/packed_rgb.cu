@@ -274,9 +274,7 @@ const struct {
 CfCode
 convolve_packed_rgb_init (int, CfStatus *status)
 {
-  const CfCode code = convolve_load_variants (variants, 0, status);
-
-  return code == CF_OK ? convolve_packed_quads_init (status) : code;
+  return convolve_load_variants (variants, 0, status);
 }
 
 bool

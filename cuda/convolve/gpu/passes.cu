@@ -412,11 +412,9 @@ window_fits (const Variant &v, const CfConvolution &c, int step)
 } // namespace
 
 CfCode
-convolve_passes_init (int max_shared, CfStatus *status)
+convolve_passes_init (int, CfStatus *status)
 {
-  const CfCode code = convolve_load_variants (variants, 0, status);
-
-  return code == CF_OK ? convolve_packed_passes_init (max_shared, status) : code;
+  return convolve_load_variants (variants, 0, status);
 }
 
 bool

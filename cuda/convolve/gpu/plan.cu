@@ -345,8 +345,9 @@ set_up (CfPlan *plan, CfStatus *status)
 CfCode
 convolve_init (CfPlan *plan, CfStatus *status)
 {
-  CfCode (*const init[]) (int, CfStatus *) = { convolve_direct_init, convolve_packed_rgb_init, convolve_passes_init,
-    convolve_dense_init, convolve_separable_init, convolve_wide_init, convolve_long_init, convolve_hide_init };
+  CfCode (*const init[]) (int, CfStatus *) = { convolve_direct_init, convolve_quads_init, convolve_packed_rgb_init,
+    convolve_packed_quads_init, convolve_passes_init, convolve_packed_passes_init, convolve_dense_init,
+    convolve_separable_init, convolve_wide_init, convolve_long_init, convolve_hide_init };
   State *s = state_of (plan);
   CfCode code = convolve_small_init (&s->pdl, status);
 

@@ -462,7 +462,7 @@ convolve_fill_quads (const CfConvolution &c, int words, int sets, int step, int 
 }
 
 CfCode
-convolve_quads_init (CfStatus *status)
+convolve_quads_init (int, CfStatus *status)
 {
   return convolve_load_variants (variants, 0, status);
 }

@@ -57,16 +57,10 @@ params_of (const CfPlan *plan)
   return static_cast<const CfMedianParams *> (plan->params);
 }
 
-bool
-is_wide (const CfPlan *plan)
-{
-  return cf_format_info (plan->video.format)->bits > 10;
-}
-
 const MedianNetworkVariant *
 networks (const CfPlan *plan)
 {
-  return is_wide (plan) ? median_networks_wide () : median_networks_narrow ();
+  return cf_format_info (plan->video.format)->bits > 10 ? median_networks_wide () : median_networks_narrow ();
 }
 
 /* Returns whether the network for k x k samples can do this window. */

@@ -31,7 +31,12 @@ struct MedianEdges {
   unsigned left, right; /* 0x3210: none */
 };
 
-/* A row of 16 samples, from four columns left of the thread's own on. */
+/* Eight outputs of a row, as bytes. */
+struct MedianWords {
+  unsigned left, right;
+};
+
+/* A row of 16 samples, from four columns left of the thread's own on. words (): bytes of four registers of outputs. */
 template<int K> struct MedianRow {
   unsigned v[K + 3]; /* columns c - K / 2 and c - K / 2 + 4 */
 
@@ -49,6 +54,13 @@ template<int K> struct MedianRow {
       v[c] = __byte_perm (a, b, at & 2 ? 0x7632 : 0x5410);
     }
   }
+  static __device__ __forceinline__ MedianWords
+  words (const unsigned *r)
+  {
+    const unsigned low = __byte_perm (r[0], r[1], 0x6240), high = __byte_perm (r[2], r[3], 0x6240);
+
+    return MedianWords { __byte_perm (low, high, 0x5410), __byte_perm (low, high, 0x7632) };
+  }
 };
 
 template<> struct MedianRow<3> {
@@ -63,6 +75,11 @@ template<> struct MedianRow<3> {
     v[2] = w[1];
     v[3] = w[2];
     v[4] = __byte_perm (w[0], w[3], (edges.left >> 8 & 0xf0) | (edges.right << 12) | 0x4000);
+  }
+  static __device__ __forceinline__ MedianWords
+  words (const unsigned *r)
+  {
+    return MedianWords { __byte_perm (r[0], r[2], 0x7351), __byte_perm (r[1], r[3], 0x7351) };
   }
 };
 
@@ -81,6 +98,11 @@ template<int K> struct MedianPairs {
 
       v[c] = __byte_perm (w[at / 2], 0, at & 1 ? 0x4342 : 0x4140);
     }
+  }
+  static __device__ __forceinline__ MedianWords
+  words (const unsigned *r)
+  {
+    return MedianWords { __byte_perm (r[0], r[1], 0x6420), __byte_perm (r[2], r[3], 0x6420) };
   }
 };
 
@@ -138,16 +160,17 @@ middle (unsigned a, unsigned b, unsigned c, unsigned lo, unsigned hi, unsigned o
   return add_fma (add_fma (sum, lo, 0u - one), hi, 0u - one);
 }
 
-__device__ __forceinline__ unsigned
-smallest (unsigned a, unsigned b, unsigned c)
+/* Sorts the N columns of three rows. `one`: 1, which the compiler does not see. */
+template<int N> __device__ __forceinline__ void
+sort_columns (const unsigned (&a)[N], const unsigned (&b)[N], const unsigned (&c)[N], unsigned one, unsigned *lo,
+    unsigned *mid, unsigned *hi)
 {
-  return __vimin3_u16x2 (a, b, c);
-}
-
-__device__ __forceinline__ unsigned
-largest (unsigned a, unsigned b, unsigned c)
-{
-  return __vimax3_u16x2 (a, b, c);
+#pragma unroll
+  for (int k = 0; k < N; k++) {
+    lo[k] = __vimin3_u16x2 (a[k], b[k], c[k]);
+    hi[k] = __vimax3_u16x2 (a[k], b[k], c[k]);
+    mid[k] = middle (a[k], b[k], c[k], lo[k], hi[k], one);
+  }
 }
 
 /* Makes one row of outputs, even and odd columns as in MedianRow<3>. */
@@ -156,12 +179,7 @@ median_3x3 (const MedianRow<3> &a, const MedianRow<3> &b, const MedianRow<3> &c,
 {
   unsigned lo[5], mid[5], hi[5];
 
-#pragma unroll
-  for (int k = 0; k < 5; k++) {
-    lo[k] = smallest (a.v[k], b.v[k], c.v[k]);
-    hi[k] = largest (a.v[k], b.v[k], c.v[k]);
-    mid[k] = middle (a.v[k], b.v[k], c.v[k], lo[k], hi[k], one);
-  }
+  sort_columns (a.v, b.v, c.v, one, lo, mid, hi);
 #pragma unroll
   for (int k = 0; k < 2; k++) {
     const unsigned below = __vminu2 (mid[k], mid[2 + k]), above = __vmaxu2 (mid[k], mid[2 + k]);
@@ -172,10 +190,10 @@ median_3x3 (const MedianRow<3> &a, const MedianRow<3> &b, const MedianRow<3> &c,
       const int from = odd ? (k ? 1 : 0) : (k ? 2 : 4), to = odd ? (k ? 4 : 1) : 2 + k;
       const unsigned pick = odd ? (k ? 0x7632 : 0x5432) : (k ? 0x5432 : 0x5410);
       const unsigned lo3 = __byte_perm (lo[from], lo[to], pick), hi3 = __byte_perm (hi[from], hi[to], pick);
-      const unsigned x = largest (lo3, lo[k], lo[2 + k]), z = smallest (hi3, hi[k], hi[2 + k]);
+      const unsigned x = __vimax3_u16x2 (lo3, lo[k], lo[2 + k]), z = __vimin3_u16x2 (hi3, hi[k], hi[2 + k]);
       const unsigned y = __vmaxu2 (below, __vminu2 (above, __byte_perm (mid[from], mid[to], pick)));
 
-      result[2 * odd + k] = middle (x, y, z, smallest (x, y, z), largest (x, y, z), one);
+      result[2 * odd + k] = middle (x, y, z, __vimin3_u16x2 (x, y, z), __vimax3_u16x2 (x, y, z), one);
     }
   }
 }
@@ -187,83 +205,36 @@ median_3x3 (const MedianPairs<3> &a, const MedianPairs<3> &b, const MedianPairs<
 {
   unsigned lo[6], mid[6], hi[6];
 
-#pragma unroll
-  for (int k = 0; k < 6; k++) {
-    lo[k] = smallest (a.v[k], b.v[k], c.v[k]);
-    hi[k] = largest (a.v[k], b.v[k], c.v[k]);
-    mid[k] = middle (a.v[k], b.v[k], c.v[k], lo[k], hi[k], one);
-  }
+  sort_columns (a.v, b.v, c.v, one, lo, mid, hi);
 #pragma unroll
   for (int k = 0; k < 4; k++) {
     /* the two middle columns of pixels 2 i and 2 i + 1 are the same, and sorted once */
     const int both = (k & ~1) + 1, third = k & 1 ? k + 2 : k;
     const unsigned below = __vminu2 (mid[both], mid[both + 1]), above = __vmaxu2 (mid[both], mid[both + 1]);
-    const unsigned x = largest (lo[k], lo[k + 1], lo[k + 2]), z = smallest (hi[k], hi[k + 1], hi[k + 2]);
+    const unsigned x = __vimax3_u16x2 (lo[k], lo[k + 1], lo[k + 2]), z = __vimin3_u16x2 (hi[k], hi[k + 1], hi[k + 2]);
     const unsigned y = __vmaxu2 (below, __vminu2 (above, mid[third]));
 
-    result[k] = middle (x, y, z, smallest (x, y, z), largest (x, y, z), one);
+    result[k] = middle (x, y, z, __vimin3_u16x2 (x, y, z), __vimax3_u16x2 (x, y, z), one);
   }
 }
 
 /* ---- tiles ---------------------------------------------------------------- */
 
-/* Eight outputs of a row, as bytes. */
-struct MedianWords {
-  unsigned left, right;
-};
-
-/* Returns the bytes of four pixels' pairs. */
-__device__ __forceinline__ MedianWords
-pairs_of (const unsigned *v)
-{
-  return MedianWords { __byte_perm (v[0], v[1], 0x6420), __byte_perm (v[2], v[3], 0x6420) };
-}
-
 /* `one` is 1 where the compiler does not see it. */
-template<int TY> __device__ __forceinline__ void
-make_tile (const MedianRow<3> (&rows)[TY + 2], unsigned one, MedianWords (&out)[TY])
+template<int TY, template<int> class Row> __device__ __forceinline__ void
+make_tile (const Row<3> (&rows)[TY + 2], unsigned one, MedianWords (&out)[TY])
 {
 #pragma unroll
   for (int o = 0; o < TY; o++) {
     unsigned v[4];
 
     median_3x3 (rows[o], rows[o + 1], rows[o + 2], one, v);
-    out[o] = MedianWords { __byte_perm (v[0], v[2], 0x7351), __byte_perm (v[1], v[3], 0x7351) };
+    out[o] = Row<3>::words (v);
   }
 }
 
-template<int TY, int K> __device__ __forceinline__ void
-make_tile (const MedianRow<K> (&rows)[TY + K - 1], unsigned /* one */, MedianWords (&out)[TY])
-{
-  unsigned in[(TY + K - 1) * (K + 3)], v[TY * 4];
-
-#pragma unroll
-  for (int i = 0; i < (TY + K - 1) * (K + 3); i++)
-    in[i] = rows[i / (K + 3)].v[i % (K + 3)];
-  MedianRegisterNetwork<K>::run (in, v);
-#pragma unroll
-  for (int o = 0; o < TY; o++) {
-    const unsigned *r = &v[4 * o];
-    const unsigned low = __byte_perm (r[0], r[1], 0x6240), high = __byte_perm (r[2], r[3], 0x6240);
-
-    out[o] = MedianWords { __byte_perm (low, high, 0x5410), __byte_perm (low, high, 0x7632) };
-  }
-}
-
-template<int TY> __device__ __forceinline__ void
-make_tile (const MedianPairs<3> (&rows)[TY + 2], unsigned one, MedianWords (&out)[TY])
-{
-#pragma unroll
-  for (int o = 0; o < TY; o++) {
-    unsigned v[4];
-
-    median_3x3 (rows[o], rows[o + 1], rows[o + 2], one, v);
-    out[o] = pairs_of (v);
-  }
-}
-
-template<int TY, int K> __device__ __forceinline__ void
-make_tile (const MedianPairs<K> (&rows)[TY + K - 1], unsigned /* one */, MedianWords (&out)[TY])
+template<int TY, template<int> class Row, int K> __device__ __forceinline__ void
+make_tile (const Row<K> (&rows)[TY + K - 1], unsigned /* one */, MedianWords (&out)[TY])
 {
   unsigned in[(TY + K - 1) * (K + 3)], v[TY * 4];
 
@@ -273,7 +244,7 @@ make_tile (const MedianPairs<K> (&rows)[TY + K - 1], unsigned /* one */, MedianW
   MedianRegisterNetwork<K>::run (in, v);
 #pragma unroll
   for (int o = 0; o < TY; o++)
-    out[o] = pairs_of (&v[4 * o]);
+    out[o] = Row<K>::words (&v[4 * o]);
 }
 
 /* ---- the kernel ----------------------------------------------------------- */

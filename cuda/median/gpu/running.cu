@@ -622,14 +622,8 @@ follow (const PixelWork &w, int view, int x, int y, const int block[2], int samp
   const Plane &plane = w.launch.plane[view];
   const Quad q = load_samples<BYTES> (plane, plane.in + y * plane.in_pitch, x);
   uint8_t *at = w.background + w.offset[view] + (long long) y * w.pitch[view] + x * BYTES;
-  Quad b = { 0, 0 };
+  Quad b = BYTES == 1 ? Quad { *(unsigned *) at, 0 } : Quad { ((uint2 *) at)->x, ((uint2 *) at)->y };
 
-  if (BYTES == 1)
-    b.lo = *(unsigned *) at;
-  else {
-    b.lo = ((uint2 *) at)->x;
-    b.hi = ((uint2 *) at)->y;
-  }
 #pragma unroll
   for (int i = 0; i < 4; i++) {
     const int fate = w.begins ? CF_RUNNING_TAKE : block[i / 2] & fate_of;

@@ -89,43 +89,25 @@ borrows (unsigned p, Threshold t)
   return (~p & t.top) | (~p & ~d) | (t.top & ~d);
 }
 
-template<typename T> struct FourSamples;
-
-template<> struct FourSamples<uint8_t> {
-  unsigned v;
-  __device__ __forceinline__ void
-  load (const uint8_t *p)
-  {
-    v = __ldg ((const unsigned *) p);
-  }
-  __device__ __forceinline__ unsigned
-  below (Threshold t) const
-  {
-    return borrows<0x80808080u> (v, t) >> 7 & 0x01010101u;
-  }
-};
-
-template<> struct FourSamples<uint16_t> {
+/* Four samples of a row, and those of them that are below t. */
+template<typename T> struct FourSamples {
   uint2 v;
+
   __device__ __forceinline__ void
   load (const uint8_t *p)
   {
-    v = __ldg ((const uint2 *) p);
+    v = sizeof (T) == 1 ? make_uint2 (__ldg ((const unsigned *) p), 0) : __ldg ((const uint2 *) p);
   }
   __device__ __forceinline__ unsigned
   below (Threshold t) const
   {
-    const unsigned a = borrows<0x80008000u> (v.x, t), b = borrows<0x80008000u> (v.y, t);
-
-    return __byte_perm (a, b, 0x7531) >> 7 & 0x01010101u;
+    if (sizeof (T) == 1)
+      return borrows<0x80808080u> (v.x, t) >> 7 & 0x01010101u;
+    return __byte_perm (borrows<0x80008000u> (v.x, t), borrows<0x80008000u> (v.y, t), 0x7531) >> 7 & 0x01010101u;
   }
 };
 
 /* ---- the values so far, four outputs at a time --------------------------- */
-
-/* at_node returns which of four outputs are at a node, in the top bit of each
- * byte; set sets `bit` in those of `outputs`, given in the same form. */
-template<typename T> struct Values;
 
 /* Returns a word with the top bit of each lane set where e's lane is zero. */
 template<unsigned TOP> __device__ __forceinline__ unsigned
@@ -134,41 +116,33 @@ zero_lanes (unsigned e)
   return ~(((e & ~TOP) + ~TOP) | e) & TOP;
 }
 
-template<> struct Values<uint8_t> {
-  static __device__ __forceinline__ unsigned
-  at_node (const unsigned *word, unsigned value)
-  {
+/* Returns which of four outputs are at a node, in the top bit of each byte. */
+template<typename T> __device__ __forceinline__ unsigned
+at_node (const unsigned *word, unsigned value)
+{
+  if (sizeof (T) == 1)
     return zero_lanes<0x80808080u> (word[0] ^ value * 0x01010101u);
-  }
-  static __device__ __forceinline__ void
-  set (unsigned *word, unsigned outputs, int bit)
-  {
+  return __byte_perm (zero_lanes<0x80008000u> (word[0] ^ value * 0x00010001u),
+      zero_lanes<0x80008000u> (word[1] ^ value * 0x00010001u), 0x7531);
+}
+
+/* Sets `bit` in those of `outputs`, given in the same form. */
+template<typename T> __device__ __forceinline__ void
+set_bits (unsigned *word, unsigned outputs, int bit)
+{
+  if (sizeof (T) == 1) {
     atomicAdd (word, outputs >> (7 - bit));
+    return;
   }
-};
+  /* the top bits of bytes 0..3 become `bit` of four 16-bit halves */
+  const unsigned a = __byte_perm (outputs, 0, 0x1404) >> (15 - bit);
+  const unsigned b = __byte_perm (outputs, 0, 0x3424) >> (15 - bit);
 
-template<> struct Values<uint16_t> {
-  static __device__ __forceinline__ unsigned
-  at_node (const unsigned *word, unsigned value)
-  {
-    const unsigned a = zero_lanes<0x80008000u> (word[0] ^ value * 0x00010001u);
-    const unsigned b = zero_lanes<0x80008000u> (word[1] ^ value * 0x00010001u);
-
-    return __byte_perm (a, b, 0x7531);
-  }
-  static __device__ __forceinline__ void
-  set (unsigned *word, unsigned outputs, int bit)
-  {
-    /* the top bits of bytes 0..3 become `bit` of four 16-bit halves */
-    const unsigned a = __byte_perm (outputs, 0, 0x1404) >> (15 - bit);
-    const unsigned b = __byte_perm (outputs, 0, 0x3424) >> (15 - bit);
-
-    if (a)
-      atomicAdd (word, a);
-    if (b)
-      atomicAdd (word + 1, b);
-  }
-};
+  if (a)
+    atomicAdd (word, a);
+  if (b)
+    atomicAdd (word + 1, b);
+}
 
 /* Returns sum + the sum of the products of four unsigned counts and signed factors. */
 __device__ __forceinline__ int
@@ -281,17 +255,17 @@ sum_row (const unsigned *counts, const unsigned *values, unsigned *pending, cons
     enter = next_enter;
 
     /* few outputs are at any one node: a warp seldom has something to do here */
-    const unsigned at_node = FIRST ? 0x80808080u : Values<T>::at_node (values + g * (int) sizeof (T), value);
+    const unsigned here = FIRST ? 0x80808080u : at_node<T> (values + g * (int) sizeof (T), value);
 
-    if (at_node) {
+    if (here) {
       const unsigned negative = __byte_perm (__byte_perm ((unsigned) d0, (unsigned) d1, 0x73),
           __byte_perm ((unsigned) d2, (unsigned) d3, 0x73), 0x5410);
-      const unsigned set = at_node & ~negative;
+      const unsigned set = here & ~negative;
 
       upper |= set;
-      lower |= at_node & negative;
+      lower |= here & negative;
       if (set)
-        Values<T>::set (pending + g * (int) sizeof (T), set, bit);
+        set_bits<T> (pending + g * (int) sizeof (T), set, bit);
     }
   }
   return (upper ? 2 : 0) | (lower ? 1 : 0);
@@ -492,18 +466,6 @@ median_launch_tree (Launch *launch, const MedianPadded &p, cudaStream_t stream, 
       stream, status);
 }
 
-/* Every node reads the tile's samples again, so the carve-out leaves the L1 cache
- * room for them beside the blocks' shared memory. */
-static CfCode
-prepare (const void *kernel, int max_shared, CfStatus *status)
-{
-  CfCode code = cf_cuda_check (cudaFuncSetAttribute (kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, max_shared),
-      median_loading, status);
-
-  return code == CF_OK ? cf_cuda_check (cudaFuncSetAttribute (kernel,
-          cudaFuncAttributePreferredSharedMemoryCarveout, 64), median_loading, status) : code;
-}
-
 CfCode
 median_tree_init (int max_shared, CfStatus *status)
 {
@@ -516,7 +478,12 @@ median_tree_init (int max_shared, CfStatus *status)
     p.w = widths[i % 3];
     p.bytes = 1 + i / 3 % 2;
     p.depth = i < 6 ? 1 : 3;
-    code = prepare (tree_kernel (p), max_shared, status);
+    code = cf_cuda_check (cudaFuncSetAttribute (tree_kernel (p), cudaFuncAttributeMaxDynamicSharedMemorySize,
+        max_shared), median_loading, status);
+    /* every node reads the tile's samples again: the L1 cache has room for them beside the blocks' shared memory */
+    if (code == CF_OK)
+      code = cf_cuda_check (cudaFuncSetAttribute (tree_kernel (p), cudaFuncAttributePreferredSharedMemoryCarveout, 64),
+          median_loading, status);
   }
   return code;
 }
