@@ -258,22 +258,17 @@ small (const uint8_t *const *rows, int size, int step, int n, const CfRounding *
 {
   bool ones = r->log2 < 0;
 
-  if (size == 3 && step == 1 && ones)
-    small_body (rows, 3, 1, n, r, keep, out, true);
-  else if (size == 3 && step == 1)
-    small_body (rows, 3, 1, n, r, keep, out, false);
-  else if (size == 3 && ones)
-    small_body (rows, 3, step, n, r, keep, out, true);
+#define SMALL(size, step) \
+  ones ? small_body (rows, size, step, n, r, keep, out, true) : small_body (rows, size, step, n, r, keep, out, false)
+  if (size == 3 && step == 1)
+    SMALL (3, 1);
   else if (size == 3)
-    small_body (rows, 3, step, n, r, keep, out, false);
-  else if (step == 1 && ones)
-    small_body (rows, 5, 1, n, r, keep, out, true);
+    SMALL (3, step);
   else if (step == 1)
-    small_body (rows, 5, 1, n, r, keep, out, false);
-  else if (ones)
-    small_body (rows, 5, step, n, r, keep, out, true);
+    SMALL (5, 1);
   else
-    small_body (rows, 5, step, n, r, keep, out, false);
+    SMALL (5, step);
+#undef SMALL
 }
 #endif
 

@@ -364,9 +364,8 @@ set_words (CfConvolveCpu *m, CfConvolvePath path, int64_t limit)
     col += m->col[j];
   m->words_initial = path == CF_PATH_ROWS_32 ? (int32_t) ((uint32_t) row << 15) : 0;
   m->offset = (row + 1) * col * 32768;
-  for (int kind = 0; kind < 2; kind++) {
+  for (int kind = 0; kind < 2; kind++)
     m->halves[kind] = !m->rows_signed && fits_halves (&m->c, &m->rounding[kind], limit);
-  }
 }
 
 static bool

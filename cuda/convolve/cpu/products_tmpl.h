@@ -136,29 +136,20 @@ static void
 P (fast) (const CfFast *f, int n, int32_t *const *s)
 {
   /* a constant height keeps weights and sums in registers */
+#define HEIGHT(h) \
+  case h: \
+    P (fast_body) (f, h, n, s); \
+    break;
   switch (f->height) {
-    case 1:
-      P (fast_body) (f, 1, n, s);
-      break;
-    case 2:
-      P (fast_body) (f, 2, n, s);
-      break;
-    case 3:
-      P (fast_body) (f, 3, n, s);
-      break;
-    case 4:
-      P (fast_body) (f, 4, n, s);
-      break;
-    case 5:
-      P (fast_body) (f, 5, n, s);
-      break;
-    case 6:
-      P (fast_body) (f, 6, n, s);
-      break;
-    case 7:
-      P (fast_body) (f, 7, n, s);
-      break;
+    HEIGHT (1)
+    HEIGHT (2)
+    HEIGHT (3)
+    HEIGHT (4)
+    HEIGHT (5)
+    HEIGHT (6)
+    HEIGHT (7)
     default:
       P (fast_body) (f, 8, n, s);
   }
+#undef HEIGHT
 }

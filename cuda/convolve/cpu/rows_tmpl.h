@@ -70,36 +70,41 @@ N (load4) (const T *x)
 #endif
 }
 
-static inline void
-N (horizontal16_body) (const T *x, int w, int step, const int32_t *c, bool symmetric, int n, uint16_t *sums)
-{
-  int half = symmetric ? w / 2 : 0;
-
-  for (int p = 0; p < n; p += 4 * N2) {
-    U2 s[4] = { { 0 } };
-
-    for (int i = 0; i < half; i++) {
-      const T *left = x + p + i * step, *right = x + p + (w - 1 - i) * step;
-      U2 weight = (U2) { 0 } + (uint16_t) c[i];
-
-      for (int v = 0; v < 4; v++)
-        s[v] += (N (load2) (left + v * N2) + N (load2) (right + v * N2)) * weight;
-    }
-    for (int i = half; i < w - half; i++) {
-      U2 weight = (U2) { 0 } + (uint16_t) c[i];
-
-      for (int v = 0; v < 4; v++)
-        s[v] += N (load2) (x + p + i * step + v * N2) * weight;
-    }
-    for (int v = 0; v < 4; v++)
-      *(U2u *) (void *) (sums + p + v * N2) = s[v];
+/* Weighted sums along a row, in vectors of the type U, of so many numbers of the type C. With a constant width the
+ * compiler unrolls the loops over taps. */
+#define HORIZONTAL(name, C, U, lanes, load) \
+  static inline void N (name) (const T *x, int w, int step, const int32_t *c, bool symmetric, int n, C *sums) \
+  { \
+    int half = symmetric ? w / 2 : 0; \
+\
+    for (int p = 0; p < n; p += 4 * lanes) { \
+      U s[4] = { { 0 } }; \
+\
+      for (int i = 0; i < half; i++) { \
+        const T *left = x + p + i * step, *right = x + p + (w - 1 - i) * step; \
+        U weight = (U) { 0 } + (C) c[i]; \
+\
+        for (int v = 0; v < 4; v++) \
+          s[v] += (N (load) (left + v * lanes) + N (load) (right + v * lanes)) * weight; \
+      } \
+      for (int i = half; i < w - half; i++) { \
+        U weight = (U) { 0 } + (C) c[i]; \
+\
+        for (int v = 0; v < 4; v++) \
+          s[v] += N (load) (x + p + i * step + v * lanes) * weight; \
+      } \
+      for (int v = 0; v < 4; v++) \
+        *(U##u *) (void *) (sums + p + v * lanes) = s[v]; \
+    } \
   }
-}
+
+HORIZONTAL (horizontal16_body, uint16_t, U2, N2, load2)
+HORIZONTAL (horizontal32_body, uint32_t, U4, N4, load4)
+#undef HORIZONTAL
 
 static void
 N (horizontal16) (const void *row, int w, int step, const int32_t *c, bool symmetric, int n, uint16_t *sums)
 {
-  /* with a constant width the compiler unrolls the loops over taps */
   if (symmetric && w == 3 && c[0] == 1 && c[1] == 2)
     N (horizontal16_body) (row, 3, step, (const int32_t[]) { 1, 2, 1 }, true, n, sums);
   else if (symmetric && w == 3)
@@ -110,32 +115,6 @@ N (horizontal16) (const void *row, int w, int step, const int32_t *c, bool symme
     N (horizontal16_body) (row, 7, step, c, true, n, sums);
   else
     N (horizontal16_body) (row, w, step, c, symmetric, n, sums);
-}
-
-static inline void
-N (horizontal32_body) (const T *x, int w, int step, const int32_t *c, bool symmetric, int n, uint32_t *sums)
-{
-  int half = symmetric ? w / 2 : 0;
-
-  for (int p = 0; p < n; p += 4 * N4) {
-    U4 s[4] = { { 0 } };
-
-    for (int i = 0; i < half; i++) {
-      const T *left = x + p + i * step, *right = x + p + (w - 1 - i) * step;
-      U4 weight = (U4) { 0 } + (uint32_t) c[i];
-
-      for (int v = 0; v < 4; v++)
-        s[v] += (N (load4) (left + v * N4) + N (load4) (right + v * N4)) * weight;
-    }
-    for (int i = half; i < w - half; i++) {
-      U4 weight = (U4) { 0 } + (uint32_t) c[i];
-
-      for (int v = 0; v < 4; v++)
-        s[v] += N (load4) (x + p + i * step + v * N4) * weight;
-    }
-    for (int v = 0; v < 4; v++)
-      *(U4u *) (void *) (sums + p + v * N4) = s[v];
-  }
 }
 
 static void

@@ -263,32 +263,25 @@ join_streams (FastSums *streams, int levels, int row, int v, U4 *sums)
 #define fast_vnni fast_plain
 #endif
 
+#define EITHER(name, ...) (HAS_VNNI ? name##_vnni (__VA_ARGS__) : name##_plain (__VA_ARGS__))
+
 static void
 products (const CfPairTap *taps, int n_taps, int n, int32_t initial, int32_t *const high[2], int32_t *const s[2])
 {
-  if (HAS_VNNI)
-    products_vnni (taps, n_taps, n, initial, high, s);
-  else
-    products_plain (taps, n_taps, n, initial, high, s);
+  EITHER (products, taps, n_taps, n, initial, high, s);
 }
 
 static void
 products_out (const CfPairTap *taps, int n_taps, int n, int32_t initial, int32_t *const high[2], const CfRounding *r,
     const CfKeep keep[2], uint8_t *const out[2])
 {
-  if (HAS_VNNI)
-    products_out_vnni (taps, n_taps, n, initial, high, r, keep, out);
-  else
-    products_out_plain (taps, n_taps, n, initial, high, r, keep, out);
+  EITHER (products_out, taps, n_taps, n, initial, high, r, keep, out);
 }
 
 static void
 fast (const CfFast *f, int n, int32_t *const *s)
 {
-  if (HAS_VNNI)
-    fast_vnni (f, n, s);
-  else
-    fast_plain (f, n, s);
+  EITHER (fast, f, n, s);
 }
 
 static void

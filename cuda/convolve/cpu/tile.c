@@ -440,22 +440,6 @@ n_source_rows (const CfConvolveCpu *m)
   return (2 << m->fast_levels) - 1;
 }
 
-/* Returns the rows of input that they need. */
-static int
-fast_window (const CfConvolveCpu *m)
-{
-  return ((m->fast_height + CF_FAST_ROWS) << m->fast_levels) - 1;
-}
-
-/* Sets the number of rows of each of a tile's rings. */
-static void
-fast_rings (const CfConvolveCpu *m, int *x, int *a, int *b)
-{
-  *x = 1;
-  *a = n_streams_of (m->fast_levels) * (m->fast_height + CF_FAST_ROWS - 1);
-  *b = fast_batch (m) + n_source_rows (m);
-}
-
 /* Returns the row of ring b, behind the sums, that holds row i of samples as pairs. */
 static uint32_t *
 pair_row (const Tile *tile, int i)
@@ -545,7 +529,7 @@ window_rows (const Tile *tile)
   int h = tile->path == CF_PATH_COPY ? 1 : tile->m->c.h;
 
   if (tile->path == CF_PATH_FAST)
-    return fast_window (tile->m);
+    return ((tile->m->fast_height + CF_FAST_ROWS) << tile->m->fast_levels) - 1;
   if (tile->path == CF_PATH_SMALL)
     return h + CF_SMALL_ROWS - 1;
   return tile->m->paired ? h / 2 * 2 + 2 : h;
@@ -584,7 +568,9 @@ lay_out (Tile *tile, uint8_t *scratch, size_t *used)
       a = 1;
       break;
     case CF_PATH_FAST:
-      fast_rings (m, &x, &a, &b);
+      x = 1;
+      a = n_streams_of (m->fast_levels) * (m->fast_height + CF_FAST_ROWS - 1);
+      b = fast_batch (m) + n_source_rows (m);
       break;
     case CF_PATH_SMALL:
       a = b = 0;
@@ -898,15 +884,6 @@ finish16 (const Tile *tile, int o, const CfTap *rows, int n)
   store (tile, tile->y0 + o, out);
 }
 
-static void
-finish_levels (const Tile *tile, int o, const CfTap *wide, int n)
-{
-  void *out = output_of (tile, tile->y0 + o);
-
-  tile->m->simd->add_levels_out (wide, n, tile->n, tile->rounding, out);
-  store (tile, tile->y0 + o, out);
-}
-
 /* A window of w columns is a sum of levels, one for each 1 of w in binary; a few columns are added up directly. */
 static void
 make_box (const Tile *tile, int o)
@@ -915,6 +892,7 @@ make_box (const Tile *tile, int o)
   CfTap narrow[CF_FEW_COLUMNS > BOX_LEVELS ? CF_FEW_COLUMNS : BOX_LEVELS];
   CfTap wide[CF_FEW_COLUMNS > BOX_LEVELS ? CF_FEW_COLUMNS : BOX_LEVELS];
   int n_narrow = 0, n_wide = 0, done = 0, w = m->c.w;
+  void *out;
 
   if (tile->path == CF_PATH_BOX_16 && w <= CF_FEW_COLUMNS) {
     for (; n_narrow < w; n_narrow++)
@@ -925,7 +903,9 @@ make_box (const Tile *tile, int o)
   if (tile->fused && tile->path == CF_PATH_BOX && w <= CF_FEW_COLUMNS) {
     for (; n_wide < w; n_wide++)
       wide[n_wide] = (CfTap) { (uint32_t *) (void *) tile->columns + n_wide * tile->channels, 1 };
-    finish_levels (tile, o, wide, w);
+    out = output_of (tile, tile->y0 + o);
+    m->simd->add_levels_out (wide, w, tile->n, tile->rounding, out);
+    store (tile, tile->y0 + o, out);
     return;
   }
   for (int level = 0; 1 << level <= w; level++) {

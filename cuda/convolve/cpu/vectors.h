@@ -102,7 +102,6 @@ typedef uint8_t Half1 __attribute__ ((vector_size (V_SIZE / 2), aligned (1), may
 typedef uint8_t Quarter1 __attribute__ ((vector_size (V_SIZE / 4), aligned (1), may_alias));
 typedef uint16_t Half2 __attribute__ ((vector_size (V_SIZE / 2), aligned (1), may_alias));
 typedef int16_t HalfS2 __attribute__ ((vector_size (V_SIZE / 2)));
-typedef uint32_t Half4 __attribute__ ((vector_size (V_SIZE / 2), aligned (1), may_alias));
 typedef float Float4 __attribute__ ((vector_size (V_SIZE)));
 typedef uint32_t Double4 __attribute__ ((vector_size (2 * V_SIZE)));
 

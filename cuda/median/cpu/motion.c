@@ -324,16 +324,6 @@ is_ghost (const CfMotion *m, int cx, int cy)
   return sum < 0 || (sum == 0 && beside);
 }
 
-static int
-bits_of (unsigned mask)
-{
-  int n = 0;
-
-  for (; mask; mask &= mask - 1)
-    n++;
-  return n;
-}
-
 /* Writes the new backgrounds of a cell that takes or holds to its columns of the rows of blocks at `to`. */
 static void
 set_back (const CfMotion *m, int cx, int cy, bool take, uint16_t *to)
@@ -391,7 +381,7 @@ cell_task (void *data, int cy, int thread)
     m->ghost[at] = ghost;
     now = counted && !ghost;
     moves = now || (m->mode.loose && changed && !lit && !ghost);
-    sure = now && bits_of (k & m->mask[0][at] & m->mask[1][at]) >= CF_RUNNING_SURE;
+    sure = now && __builtin_popcount (k & m->mask[0][at] & m->mask[1][at]) >= CF_RUNNING_SURE;
     m->mask[1][at] = m->mask[0][at];
     m->mask[0][at] = now ? k : 0;
     m->state[at] = (uint16_t) (cell->n_changed | (moves ? CF_RUNNING_MOVES : 0) | (now ? CF_RUNNING_COUNTS : 0) |
