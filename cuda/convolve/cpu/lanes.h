@@ -258,17 +258,22 @@ small (const uint8_t *const *rows, int size, int step, int n, const CfRounding *
 {
   bool ones = r->log2 < 0;
 
-#define SMALL(size, step) \
-  ones ? small_body (rows, size, step, n, r, keep, out, true) : small_body (rows, size, step, n, r, keep, out, false)
-  if (size == 3 && step == 1)
-    SMALL (3, 1);
+  if (size == 3 && step == 1 && ones)
+    small_body (rows, 3, 1, n, r, keep, out, true);
+  else if (size == 3 && step == 1)
+    small_body (rows, 3, 1, n, r, keep, out, false);
+  else if (size == 3 && ones)
+    small_body (rows, 3, step, n, r, keep, out, true);
   else if (size == 3)
-    SMALL (3, step);
+    small_body (rows, 3, step, n, r, keep, out, false);
+  else if (step == 1 && ones)
+    small_body (rows, 5, 1, n, r, keep, out, true);
   else if (step == 1)
-    SMALL (5, 1);
+    small_body (rows, 5, 1, n, r, keep, out, false);
+  else if (ones)
+    small_body (rows, 5, step, n, r, keep, out, true);
   else
-    SMALL (5, step);
-#undef SMALL
+    small_body (rows, 5, step, n, r, keep, out, false);
 }
 #endif
 
