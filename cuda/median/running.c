@@ -136,16 +136,14 @@ cf_running_rows_are_full (const CfPlan *plan)
 size_t
 cf_running_layout (const CfPlan *plan, size_t offset[CF_MAX_VIEWS], size_t pitch[CF_MAX_VIEWS])
 {
-  const CfCommon all = { 0 };
-  CfVideo whole = plan->video;
+  CfPlan whole = *plan;
   CfView views[CF_MAX_VIEWS];
   const CfImage image = { .format = plan->video.format };
   size_t size = 0;
   int n;
 
-  /* Room for every component, whatever apply-to will be. */
-  whole.interlaced = false;
-  n = cf_image_views (&whole, &all, &image, views);
+  whole.common = (CfCommon) { 0 }; /* room for every component, whatever apply-to will be */
+  n = cf_running_views (&whole, &image, views);
   for (int i = 0; i < n; i++) {
     pitch[i] = ((size_t) views[i].width * views[i].bytes + 63) / 64 * 64;
     offset[i] = size;
@@ -156,19 +154,6 @@ cf_running_layout (const CfPlan *plan, size_t offset[CF_MAX_VIEWS], size_t pitch
 }
 
 /* ---- motion ------------------------------------------------------------- */
-
-/* Return the sides of a cell in pixels. */
-static int
-cell_width (const CfRunning *r, int column)
-{
-  return cf_min (CF_RUNNING_CELL, r->width - column * CF_RUNNING_CELL);
-}
-
-static int
-cell_height (const CfRunning *r, int row)
-{
-  return cf_min (CF_RUNNING_CELL, r->height - row * CF_RUNNING_CELL);
-}
 
 static int
 root_of (int *parent, int cell)
@@ -206,7 +191,18 @@ group_cells (CfRunning *r)
       }
 }
 
-/* Counts down how long cells stay in motion, and sets those anew that move and whose groups are large enough. */
+/* Counts down how long cells stay, and sets those anew whose groups have at least so much in r->pixels. */
+static void
+count_down (const CfRunning *r, int *left, int least, int hold)
+{
+  for (int cell = 0; cell < r->n_cells; cell++)
+    if (r->parent[cell] >= 0 && r->pixels[root_of (r->parent, cell)] >= least)
+      left[cell] = hold + 1;
+    else
+      left[cell] = cf_min (left[cell], hold + 1) - (left[cell] > 0);
+}
+
+/* Holds cells in motion that move and whose groups are large enough. */
 static void
 hold_cells (CfRunning *r, const uint16_t *state, int min_area, int hold)
 {
@@ -219,11 +215,7 @@ hold_cells (CfRunning *r, const uint16_t *state, int min_area, int hold)
   for (int cell = 0; cell < r->n_cells; cell++)
     if (r->parent[cell] >= 0)
       r->pixels[root_of (r->parent, cell)] += block * (state[cell] & CF_RUNNING_CHANGED);
-  for (int cell = 0; cell < r->n_cells; cell++)
-    if (r->parent[cell] >= 0 && r->pixels[root_of (r->parent, cell)] >= min_area)
-      r->left[cell] = hold + 1;
-    else
-      r->left[cell] = cf_min (r->left[cell], hold + 1) - (r->left[cell] > 0);
+  count_down (r, r->left, min_area, hold);
 }
 
 /* The same for cells whose motion is confirmed. Cells that move now have left[] = hold + 1. */
@@ -239,18 +231,15 @@ confirm_cells (CfRunning *r, const uint16_t *state, int hold)
   for (int cell = 0; cell < r->n_cells; cell++)
     if (r->parent[cell] >= 0)
       weight[root_of (r->parent, cell)] += state[cell] & CF_RUNNING_IS_SURE ? 3 : -1;
-  for (int cell = 0; cell < r->n_cells; cell++)
-    if (r->parent[cell] >= 0 && weight[root_of (r->parent, cell)] >= 0)
-      r->sure_left[cell] = hold + 1;
-    else
-      r->sure_left[cell] = cf_min (r->sure_left[cell], hold + 1) - (r->sure_left[cell] > 0);
+  count_down (r, r->sure_left, 0, hold);
 }
 
 static void
 add_cell (const CfRunning *r, CfRegion *region, int cell, int hold)
 {
   const int x = cell % r->columns, y = cell / r->columns;
-  const int left = x * CF_RUNNING_CELL, top = y * CF_RUNNING_CELL, w = cell_width (r, x), h = cell_height (r, y);
+  const int left = x * CF_RUNNING_CELL, top = y * CF_RUNNING_CELL;
+  const int w = cf_min (CF_RUNNING_CELL, r->width - left), h = cf_min (CF_RUNNING_CELL, r->height - top); /* pixels */
   const int right = region->x + region->width, bottom = region->y + region->height;
 
   region->area += (uint32_t) (w * h);

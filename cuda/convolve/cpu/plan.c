@@ -11,18 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const variants[CF_CONVOLVE_N_VARIANTS + 1] = {
-  "copy",
-  "box",
-  "magnitude",
-  "separable",
-  "fast",
-  "direct",
-  "split",
-  "wide",
-  "hide",
-  NULL,
-};
+static const char *const variants[CF_CONVOLVE_N_VARIANTS + 1] = { "copy", "box", "magnitude", "separable", "fast",
+  "direct", "split", "wide", "hide", NULL };
 
 static const CfConvolveSimd *const simd[] = CF_ISA_TABLES (cf_convolve_simd);
 
@@ -554,17 +544,9 @@ prepare (CfConvolveCpu *m, CfConvolveVariant variant)
 static CfConvolveVariant
 choose_variant (CfConvolveCpu *m)
 {
-  static const CfConvolveVariant order[] = {
-    CF_CONVOLVE_V_COPY,
-    CF_CONVOLVE_V_HIDE,
-    CF_CONVOLVE_V_MAGNITUDE,
-    CF_CONVOLVE_V_BOX,
-    CF_CONVOLVE_V_SEPARABLE,
-    CF_CONVOLVE_V_FAST,
-    CF_CONVOLVE_V_DIRECT,
-    CF_CONVOLVE_V_SPLIT,
-    CF_CONVOLVE_V_WIDE,
-  };
+  static const CfConvolveVariant order[] = { CF_CONVOLVE_V_COPY, CF_CONVOLVE_V_HIDE, CF_CONVOLVE_V_MAGNITUDE,
+    CF_CONVOLVE_V_BOX, CF_CONVOLVE_V_SEPARABLE, CF_CONVOLVE_V_FAST, CF_CONVOLVE_V_DIRECT, CF_CONVOLVE_V_SPLIT,
+    CF_CONVOLVE_V_WIDE };
 
   for (unsigned i = 0; i < sizeof order / sizeof order[0]; i++)
     if ((order[i] != CF_CONVOLVE_V_FAST || cf_fast_is_faster (m)) && prepare (m, order[i]))

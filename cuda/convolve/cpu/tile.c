@@ -475,14 +475,7 @@ fast_sums (const Tile *tile, int o)
   int streams = n_streams_of (m->fast_levels), n_rows = m->fast_height + CF_FAST_ROWS - 1, first = o >> m->fast_levels;
   const uint32_t *rows[CF_FAST_MAX_STREAMS * (CF_FAST_HEIGHT + CF_FAST_ROWS - 1)];
   int32_t *s[CF_FAST_ROWS << CF_FAST_LEVELS];
-  CfFast fast = {
-    .levels = m->fast_levels,
-    .height = m->fast_height,
-    .pairs = m->fast_pairs,
-    .step = tile->channels,
-    .rows = rows,
-    .weights = m->fast_weights,
-  };
+  const CfFast fast = { m->fast_levels, m->fast_height, m->fast_pairs, tile->channels, rows, m->fast_weights };
 
   for (int t = 0; t < streams; t++)
     for (int r = 0; r < n_rows; r++)

@@ -743,10 +743,9 @@ median_sorted_fits (const CfMedianWindow &window, int n_primary, int bits, int m
       && median_sort_fits (4 * flat_window (window).staged, window, bits, max_shared, tiles);
 }
 
-/* The same with tiles.strips = 0 for 8-bit samples as they are. */
-static CfCode
-launch_flat (Launch *launch, const CfMedianWindow &window, const MedianTiles &tiles, const CfContext *context, bool pdl,
-    cudaStream_t stream, CfStatus *status)
+CfCode
+median_launch_flat (Launch *launch, const CfMedianWindow &window, const MedianTiles &tiles, const CfContext *context,
+    bool pdl, cudaStream_t stream, CfStatus *status)
 {
   const bool sorted = tiles.strips > 0;
   FlatWindow f = flat_window (window);
@@ -771,20 +770,13 @@ launch_flat (Launch *launch, const CfMedianWindow &window, const MedianTiles &ti
 }
 
 CfCode
-median_launch_flat (Launch *launch, const CfMedianWindow &window, const CfContext *context, bool pdl,
-    cudaStream_t stream, CfStatus *status)
-{
-  return launch_flat (launch, window, MedianTiles (), context, pdl, stream, status);
-}
-
-CfCode
 median_launch_sorted (Launch *launch, const CfMedianWindow &window, MedianTiles *tiles, const CfContext *context,
     bool pdl, cudaStream_t stream, CfStatus *status)
 {
   CfCode code = median_launch_sort (launch, window, tiles, pdl, stream, status);
 
   if (code == CF_OK)
-    code = launch_flat (launch, window, *tiles, context, pdl, stream, status);
+    code = median_launch_flat (launch, window, *tiles, context, pdl, stream, status);
   return code == CF_OK ? median_launch_search (launch, window, tiles, pdl, stream, status) : code;
 }
 

@@ -45,9 +45,6 @@ CfCode median_registers_init (bool *pdl, CfStatus *status);
 
 /* Returns whether flat can do this window with `max_shared` bytes of shared memory per block. */
 bool median_flat_fits (const CfMedianWindow &window, int max_shared);
-/* Filters the launch's inputs into its outputs; sets Launch::blocks, first_block and blocks_x. */
-CfCode median_launch_flat (Launch *launch, const CfMedianWindow &window, const CfContext *context, bool pdl,
-    cudaStream_t stream, CfStatus *status);
 CfCode median_flat_init (int max_shared, CfStatus *status); /* as those below */
 
 /* ---- large windows of 16-bit samples: sort, then flat -------------------- */
@@ -94,6 +91,10 @@ CfCode median_launch_search (Launch *launch, const CfMedianWindow &window, Media
 CfCode median_sort_init (int max_shared, CfStatus *status);
 /* Returns whether flat can do this window with such tiles, and lays them out. */
 bool median_sorted_fits (const CfMedianWindow &window, int n_primary, int bits, int max_shared, MedianTiles *tiles);
+/* Filters the launch's inputs into its outputs, with tiles.strips = 0: 8-bit samples as they are; else leaves the codes
+ * of results in the tiles, whose samples are sorted. Sets Launch::blocks, first_block and blocks_x. */
+CfCode median_launch_flat (Launch *launch, const CfMedianWindow &window, const MedianTiles &tiles,
+    const CfContext *context, bool pdl, cudaStream_t stream, CfStatus *status);
 /* Filters by sorted tiles. */
 CfCode median_launch_sorted (Launch *launch, const CfMedianWindow &window, MedianTiles *tiles, const CfContext *context,
     bool pdl, cudaStream_t stream, CfStatus *status);

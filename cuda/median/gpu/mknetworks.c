@@ -14,6 +14,7 @@
  * has two parts: columns () sorts W columns, the thread's own ones, merges pairs of them, and stores both; run () makes
  * the outputs from these and from those of the neighbours. VECTORS is how many vectors of four words a thread stores,
  * LANES how many threads it takes for the columns of 32 threads' outputs, FIRST how many of them are further left. */
+#include "core/filter.h"
 #include "median/networks.h"
 
 #include <stdio.h>
@@ -84,18 +85,6 @@ zeroed (int n, size_t size)
   return memory;
 }
 
-static int
-least (int a, int b)
-{
-  return a < b ? a : b;
-}
-
-static int
-greatest (int a, int b)
-{
-  return a > b ? a : b;
-}
-
 /* Gives a value its class, a new one if it is the first such value. */
 static void
 classify (Printer *p, int value, Class c, int owner)
@@ -132,9 +121,9 @@ classify_operation (Printer *p, int value, int op, int step)
   const Class *ca = &p->class[a.class], *cb = &p->class[b.class];
 
   classify (p, value,
-      (Class) { op, .a = a.class, .b = b.class, .apart = b.owner - a.owner, .left = least (ca->left, cb->left),
-          .right = greatest (ca->right, cb->right), .top = least (ca->top, cb->top),
-          .bottom = greatest (ca->bottom, cb->bottom) },
+      (Class) { op, .a = a.class, .b = b.class, .apart = b.owner - a.owner, .left = cf_min (ca->left, cb->left),
+          .right = cf_max (ca->right, cb->right), .top = cf_min (ca->top, cb->top),
+          .bottom = cf_max (ca->bottom, cb->bottom) },
       a.owner);
 }
 
@@ -217,8 +206,8 @@ find_slots (Printer *p)
         c->slot = p->n_slots;
         p->in_slot[p->n_slots++] = p->value[value].class;
       }
-      p->first = least (p->first, owner);
-      p->last = greatest (p->last, owner);
+      p->first = cf_min (p->first, owner);
+      p->last = cf_max (p->last, owner);
     }
   }
   while (p->n_slots % VECTOR)
@@ -282,7 +271,7 @@ print_sort (FILE *out, Printer *p, int min, int max, const char *a, const char *
   if (min >= 0 && max >= 0)
     fprintf (out, "CF_SORT_%s(\"v%d\", \"v%d\", \"%s\", \"%s\")\n", on_fma (p) ? "FMA" : "ALU", min, max, a, b);
   else
-    fprintf (out, "CF_%s(\"v%d\", \"%s\", \"%s\")\n", min >= 0 ? "MIN" : "MAX", greatest (min, max), a, b);
+    fprintf (out, "CF_%s(\"v%d\", \"%s\", \"%s\")\n", min >= 0 ? "MIN" : "MAX", cf_max (min, max), a, b);
 }
 
 /* Prints the store of the vector with this slot once its last value was printed. */
@@ -317,7 +306,7 @@ print_shared (FILE *out, Printer *p, int step)
   if (result[0] < 0 && result[1] < 0)
     return;
   for (int i = 0; i < 2; i++) {
-    const Class *any = &p->class[greatest (result[0], result[1])];
+    const Class *any = &p->class[cf_max (result[0], result[1])];
     int operand = i ? any->b : any->a;
     Class *c = &p->class[operand];
 

@@ -93,15 +93,6 @@ is_planar (const CfPlan *plan)
   return planar;
 }
 
-/* Returns whether the kernel in registers can do this window, where the planes of a frame are aligned: if not, the
- * network does that frame. */
-bool
-registers_fit (const CfPlan *plan, const CfMedianWindow &window, int variant)
-{
-  return is_planar (plan) && params_of (plan)->threshold == 0
-      && network_fits (plan, window, median_registers_size (variant));
-}
-
 bool
 flat_fits (const CfPlan *plan, const CfMedianWindow &window)
 {
@@ -176,8 +167,9 @@ fits (const CfPlan *plan, const State &s, int variant)
 
   if (is_missing (s, variant))
     return false;
-  if (variant < NETWORK)
-    return registers_fit (plan, s.window, variant);
+  if (variant < NETWORK) /* where the planes of a frame are not aligned, the network does that frame */
+    return is_planar (plan) && params_of (plan)->threshold == 0
+        && network_fits (plan, s.window, median_registers_size (variant));
   if (variant < SMALL)
     return network_fits (plan, s.window, networks (plan)[variant - NETWORK].k);
   if (variant == SMALL)
@@ -371,7 +363,7 @@ median_enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage
   if (s->variant == SMALL)
     return median_launch_small (&launch, s->window, s->padded.n_primary, s->pdl, handle, status);
   if (s->variant == FLAT)
-    return median_launch_flat (&launch, s->window, plan->context, s->pdl, handle, status);
+    return median_launch_flat (&launch, s->window, MedianTiles (), plan->context, s->pdl, handle, status);
   if (s->variant == SORTED) {
     s->tiles.memory = s->ring;
     return median_launch_sorted (&launch, s->window, &s->tiles, plan->context, s->pdl, handle, status);

@@ -51,7 +51,9 @@ median_pad_kernel (const __grid_constant__ Launch launch, const __grid_constant_
 CfCode
 median_launch_pad (Launch *launch, const MedianPadded &padded, uint8_t *frame, cudaStream_t stream, CfStatus *status)
 {
-  const dim3 threads (block_w, block_h);
+  const void *kernel = padded.bytes == 1 ? (const void *) median_pad_kernel<uint8_t>
+      : padded.bytes == 2 ? (const void *) median_pad_kernel<uint16_t> : (const void *) median_pad_kernel<uint32_t>;
+  void *arguments[] = { launch, const_cast<MedianPadded *> (&padded), &frame };
 
   launch->blocks = 0;
   for (int i = 0; i < launch->n; i++) {
@@ -62,13 +64,8 @@ median_launch_pad (Launch *launch, const MedianPadded &padded, uint8_t *frame, c
     if (plane.filtered && (padded.n_primary == 0 || i < padded.n_primary))
       launch->blocks += plane.blocks_x * ((plane.height + median_pad + median_pad_below + block_h - 1) / block_h);
   }
-  if (padded.bytes == 1)
-    median_pad_kernel<uint8_t><<<launch->blocks, threads, 0, stream>>> (*launch, padded, frame);
-  else if (padded.bytes == 2)
-    median_pad_kernel<uint16_t><<<launch->blocks, threads, 0, stream>>> (*launch, padded, frame);
-  else
-    median_pad_kernel<uint32_t><<<launch->blocks, threads, 0, stream>>> (*launch, padded, frame);
-  return cf_cuda_launched ("median: padding a frame", status);
+  return launch_kernel ("median: padding a frame", kernel, launch->blocks, dim3 (block_w, block_h), arguments, 0, false,
+      stream, status);
 }
 
 /* ---- select ------------------------------------------------------------- */

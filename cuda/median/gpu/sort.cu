@@ -408,11 +408,8 @@ sort_kernel (int bits, bool values)
                    : (const void *) median_sort_kernel<16 - first_bits, false>;
 }
 
-static const void *
-search_kernel (bool values)
-{
-  return values ? (const void *) median_search_kernel<true> : (const void *) median_search_kernel<false>;
-}
+static const void *const search_kernels[] = { (const void *) median_search_kernel<false>,
+  (const void *) median_search_kernel<true> };
 
 CfCode
 median_launch_sort (Launch *launch, const CfMedianWindow &window, MedianTiles *tiles, bool pdl, cudaStream_t stream,
@@ -436,14 +433,14 @@ median_launch_search (Launch *launch, const CfMedianWindow &window, MedianTiles 
   void *arguments[] = { launch, tiles, &copy, &slices };
 
   deal_tiles (launch, tiles, slices);
-  return launch->blocks == 0 ? CF_OK : launch_kernel ("median: search", search_kernel (tiles->values), launch->blocks,
+  return launch->blocks == 0 ? CF_OK : launch_kernel ("median: search", search_kernels[tiles->values], launch->blocks,
       dim3 (32, search_rows), arguments, 0, pdl, stream, status);
 }
 
 CfCode
 median_sort_init (int max_shared, CfStatus *status)
 {
-  CfCode code = load_kernels ({ search_kernel (false), search_kernel (true) }, median_loading, status);
+  CfCode code = load_kernels ({ search_kernels[0], search_kernels[1] }, median_loading, status);
 
   for (int bits = 8; code == CF_OK && bits <= 16; bits += 2)
     code = cf_cuda_check (cudaFuncSetAttribute (sort_kernel (bits, bits == 16),

@@ -156,18 +156,12 @@ dot4 (unsigned counts, unsigned factors, int sum)
 
 /* ---- the stages --------------------------------------------------------- */
 
-/* Returns the window's frames. ONE: there is one, the usual case, whose loops over frames disappear at compile time. */
-template<bool ONE> __device__ __forceinline__ int
-frames_of (const MedianPadded &p)
-{
-  return ONE ? 1 : p.depth;
-}
-
-/* Adds the samples below t in row y of every frame to the lane's column counts. */
+/* Adds the samples below t in row y of every frame to the lane's column counts. ONE: there is one frame, the usual
+ * case, whose loop disappears at compile time. */
 template<typename T, int N, bool ONE> __device__ __forceinline__ void
 count_row (const MedianPadded &p, long long corner, int pitch, int y, Threshold t, unsigned (&count)[N])
 {
-  for (int s = 0; s < frames_of<ONE> (p); s++) {
+  for (int s = 0; s < (ONE ? 1 : p.depth); s++) {
     const uint8_t *row = p.frame[s] + corner + y * pitch;
 
 #pragma unroll
@@ -191,7 +185,7 @@ slide_rows (const MedianPadded &p, long long corner, int pitch, int y, Threshold
   const int counts_pitch = 32 * N + 1;
   unsigned change[batch][N] = { };
 
-  for (int s = 0; s < frames_of<ONE> (p); s++) {
+  for (int s = 0; s < (ONE ? 1 : p.depth); s++) {
     const uint8_t *leaves = p.frame[s] + corner + y * pitch, *enters = leaves + p.h * pitch;
     FourSamples<T> a[batch][N], b[batch][N];
 
