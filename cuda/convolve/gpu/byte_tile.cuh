@@ -59,15 +59,6 @@ repeat_in_tile (const TileSource &s, int from, uint8_t *tile)
   }
 }
 
-/* Returns the image's row of a tile's row; -1: outside the image. */
-static __device__ __forceinline__ int
-row_of_tile (const TileSource &s, int y)
-{
-  const int clamped = min (max (y, 0), s.height - 1);
-
-  return y == clamped || s.border == CF_BORDER_REPLICATE ? clamped : edge_row (s.border, y, s.height);
-}
-
 /* Fills the words of a tile that are not in whole vectors inside the image, mapped by the border; with a constant
  * border rows outside the image are filled already. */
 template<int CHUNKS, int ROWS, int PITCH, int THREADS> __device__ __forceinline__ void
@@ -87,7 +78,7 @@ map_in_tile (const TileSource &s, int from, int above, uint8_t *tile)
 
 #pragma unroll
     for (int i = 0; i < batch; i++)
-      y[i] = row_of_tile (s, above + first + i * rows);
+      y[i] = image_row (s.border, above + first + i * rows, s.height);
 #pragma unroll
     for (int i = 0; i < 4 * batch; i++)
       v[i / 4] |= (byte[i % 4] < 0 ? s.outside >> 8 * (i % 4) & 0xff
@@ -120,7 +111,7 @@ fill_tile (const TileSource &s, int from, int above, uint8_t *tile)
   } else if (first < at_once)
 #pragma unroll 1
     for (int r = first; r < ROWS; r += at_once, to += at_once * PITCH) {
-      const int y = row_of_tile (s, above + r);
+      const int y = image_row (s.border, above + r, s.height);
 
       if (y < 0)
         *(uint4 *) to = make_uint4 (s.outside, s.outside, s.outside, s.outside);

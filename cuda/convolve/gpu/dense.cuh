@@ -10,8 +10,6 @@
 
 namespace cf {
 
-#ifdef __CUDACC__
-
 /* Stores four pixels, a word each, of which the first `step` bytes count. */
 static __device__ __forceinline__ void
 put_four (int step, uint8_t *to, const unsigned *pixel)
@@ -90,8 +88,6 @@ store_results (const Work &work, const Group &g, int x0, int y, int lane, At at)
         store_pair<3> (work, g, a, x0 + column, y + r, v);
     }
 }
-
-#endif
 
 } // namespace cf
 

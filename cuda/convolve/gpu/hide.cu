@@ -418,12 +418,6 @@ paint_kernel (const __grid_constant__ Hiding work)
 
 /* ---- the launch --------------------------------------------------------- */
 
-int
-ceil_div (int whole, int part)
-{
-  return (whole + part - 1) / part;
-}
-
 /* Returns whether rows lie alike from one to the next, and the bytes to their first sample from a multiple of 16. */
 bool
 rows_alike (const void *data, size_t pitch, uint8_t *lead)
@@ -476,8 +470,8 @@ make_strip (const CfVideo &video, const CfConvolution &c, const CfView *in, cons
   }
   s->in_vectors = rows_alike (s->in, lead.pitch, &s->in_lead);
   s->out_vectors = rows_alike (s->out, out[first].pitch, &s->out_lead);
-  s->sum_windows = ceil_div (s->in_lead + s->row_bytes, window);
-  s->paint_windows = ceil_div (s->out_lead + s->row_bytes, window);
+  s->sum_windows = cf_divide_up (s->in_lead + s->row_bytes, window);
+  s->paint_windows = cf_divide_up (s->out_lead + s->row_bytes, window);
 }
 
 /* Gives a strip its blocks. `rows`: of a block, about. */
@@ -488,7 +482,7 @@ deal_strip (Hiding *w, Strip *s, int rows)
 
   for (int i = 0; w->op != CF_CONVOLVE_FILL && i < s->group; i++)
     sums = sums || s->slot[i].filtered;
-  s->parts = ceil_div (s->height, s->ny * rows);
+  s->parts = cf_divide_up (s->height, s->ny * rows);
   s->first_sum = w->sum_blocks;
   s->first_paint = w->paint_blocks;
   w->sum_blocks += sums ? s->sum_windows * s->parts * s->ny : 0;

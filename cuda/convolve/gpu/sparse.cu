@@ -144,15 +144,6 @@ put_edges (const Work &work, int group, int plane, const Layout<NEIGHBOURS> &l, 
   }
 }
 
-/* Returns the row of the image for row y, which may be outside; -1: none. */
-__device__ __forceinline__ int
-image_row (const Work &work, const Group &g, int y)
-{
-  const int clamped = min (max (y, 0), g.height - 1);
-
-  return y == clamped || work.border == CF_BORDER_REPLICATE ? clamped : edge_row (work.border, y, g.height);
-}
-
 /* The samples of eight pixels of each block of NEIGHBOURS, two pixels to a word: planes 0 and 1, and plane 2. SINGLE:
  * those of one plane, four pixels to a word, in first[0] and [1]. */
 template<int NEIGHBOURS> struct Samples {
@@ -206,7 +197,8 @@ load_rows (const Work &work, const Group &g, int x, int y, int y_last, Pixels<NE
 
 #pragma unroll
   for (int i = 0; i < pixels.COUNT; i++) {
-    const int row = min (y + i * rows_apart<NEIGHBOURS>, y_last), mapped = EDGE ? image_row (work, g, row) : row;
+    const int row = min (y + i * rows_apart<NEIGHBOURS>, y_last);
+    const int mapped = EDGE ? image_row (work.border, row, g.height) : row;
     const uint8_t *line = g.in + max (mapped, 0) * g.in_pitch + (EDGE ? 0 : x * STEP);
 
     pixels.outside[i] = mapped < 0;

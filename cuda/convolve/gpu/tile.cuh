@@ -137,6 +137,15 @@ edge_row (int border, int y, int height)
   return cf_border_map ((CfBorder) border, y, height);
 }
 
+/* Returns the row of the image for row y, mapped by the border; -1: outside. */
+static __device__ __forceinline__ int
+image_row (int border, int y, int height)
+{
+  const int clamped = min (max (y, 0), height - 1);
+
+  return y == clamped || border == CF_BORDER_REPLICATE ? clamped : edge_row (border, y, height);
+}
+
 /* Returns the tile of the block at (x0, y0) and fills its table `row`. The caller must have a barrier
  * before the table is read. */
 static __device__ __forceinline__ Tile
