@@ -15,34 +15,38 @@
 #include <stdint.h>
 #include <string.h>
 
+/* x86: INTRINSIC (madd_epi16) is that of vectors of V_SIZE bytes, and M their type. */
 #if defined __AVX512BW__
-#include <immintrin.h>
 #define V_SIZE 64
-#define multiply_pairs(a, b) ((U4) _mm512_madd_epi16 ((__m512i) (a), (__m512i) (b)))
-#define multiply_high(a, b) ((U2) _mm512_mulhi_epu16 ((__m512i) (a), (__m512i) (b)))
-#define multiply_even(a, b) ((U8) _mm512_mul_epu32 ((__m512i) (a), (__m512i) (b)))
-#define minimum2(a, b) ((U2) _mm512_min_epu16 ((__m512i) (a), (__m512i) (b)))
+#define INTRINSIC(name) _mm512_##name
+#define M __m512i
 #elif defined __AVX2__
-#include <immintrin.h>
 #define V_SIZE 32
-#define multiply_pairs(a, b) ((U4) _mm256_madd_epi16 ((__m256i) (a), (__m256i) (b)))
-#define multiply_high(a, b) ((U2) _mm256_mulhi_epu16 ((__m256i) (a), (__m256i) (b)))
-#define multiply_even(a, b) ((U8) _mm256_mul_epu32 ((__m256i) (a), (__m256i) (b)))
-#define minimum2(a, b) ((U2) _mm256_min_epu16 ((__m256i) (a), (__m256i) (b)))
-#elif defined __SSE2__
-#include <emmintrin.h>
-#define V_SIZE 16
-#define multiply_pairs(a, b) ((U4) _mm_madd_epi16 ((__m128i) (a), (__m128i) (b)))
-#define multiply_high(a, b) ((U2) _mm_mulhi_epu16 ((__m128i) (a), (__m128i) (b)))
-#define multiply_even(a, b) ((U8) _mm_mul_epu32 ((__m128i) (a), (__m128i) (b)))
-#define minimum2(a, b) ((U2) _mm_sub_epi16 ((__m128i) (a), _mm_subs_epu16 ((__m128i) (a), (__m128i) (b))))
+#define INTRINSIC(name) _mm256_##name
+#define M __m256i
 #else
 #define V_SIZE 16
+#define INTRINSIC(name) _mm_##name
+#define M __m128i
+#endif
+
+#if defined __SSE2__
+#include <immintrin.h>
+#define multiply_pairs(a, b) ((U4) INTRINSIC (madd_epi16) ((M) (a), (M) (b)))
+#define multiply_high(a, b) ((U2) INTRINSIC (mulhi_epu16) ((M) (a), (M) (b)))
+#define multiply_even(a, b) ((U8) INTRINSIC (mul_epu32) ((M) (a), (M) (b)))
+#else
 #define multiply_pairs(a, b) \
   ((U4) ((((S4) (a) << 16) >> 16) * (((S4) (b) << 16) >> 16) + ((S4) (a) >> 16) * ((S4) (b) >> 16)))
 #define multiply_high(a, b) \
   __builtin_convertvector (__builtin_convertvector (a, Double4) * __builtin_convertvector (b, Double4) >> 16, U2)
 #define multiply_even(a, b) (((U8) (a) & 0xffffffffu) * ((U8) (b) & 0xffffffffu))
+#endif
+#if defined __SSE4_1__
+#define minimum2(a, b) ((U2) INTRINSIC (min_epu16) ((M) (a), (M) (b)))
+#elif defined __SSE2__
+#define minimum2(a, b) ((U2) _mm_sub_epi16 ((M) (a), _mm_subs_epu16 ((M) (a), (M) (b))))
+#else
 #define minimum2(a, b) (((a) & (U2) ((a) < (b))) | ((b) & (U2) ((a) >= (b))))
 #endif
 
@@ -58,33 +62,21 @@
 
 /* In lanes of 16 bytes: interleave bytes or words, multiply bytes with signed bytes and add two products to 16 bits,
  * and pack 16 bits to the bytes in the order before they were interleaved. pack_words keeps the order of its words. */
-#if defined __AVX512BW__
-#define interleave_low(a, b) ((U2) _mm512_unpacklo_epi8 ((__m512i) (a), (__m512i) (b)))
-#define interleave_high(a, b) ((U2) _mm512_unpackhi_epi8 ((__m512i) (a), (__m512i) (b)))
-#define multiply_bytes(a, b) ((U2) _mm512_maddubs_epi16 ((__m512i) (a), (__m512i) (b)))
-#define words_low(a, b) ((U4) _mm512_unpacklo_epi16 ((__m512i) (a), (__m512i) (b)))
-#define words_high(a, b) ((U4) _mm512_unpackhi_epi16 ((__m512i) (a), (__m512i) (b)))
-#define pack_bytes(a, b) ((U4) _mm512_packus_epi16 ((__m512i) (a), (__m512i) (b)))
+#if defined __SSE4_1__
+#define interleave_low(a, b) ((U2) INTRINSIC (unpacklo_epi8) ((M) (a), (M) (b)))
+#define interleave_high(a, b) ((U2) INTRINSIC (unpackhi_epi8) ((M) (a), (M) (b)))
+#define multiply_bytes(a, b) ((U2) INTRINSIC (maddubs_epi16) ((M) (a), (M) (b)))
+#define words_low(a, b) ((U4) INTRINSIC (unpacklo_epi16) ((M) (a), (M) (b)))
+#define words_high(a, b) ((U4) INTRINSIC (unpackhi_epi16) ((M) (a), (M) (b)))
+#define pack_bytes(a, b) ((U4) INTRINSIC (packus_epi16) ((M) (a), (M) (b)))
+#if V_SIZE == 64
 #define pack_words(a, b) \
-  ((U2) _mm512_permutexvar_epi64 (_mm512_setr_epi64 (0, 2, 4, 6, 1, 3, 5, 7), \
-      _mm512_packus_epi32 ((__m512i) (a), (__m512i) (b))))
-#elif defined __AVX2__
-#define interleave_low(a, b) ((U2) _mm256_unpacklo_epi8 ((__m256i) (a), (__m256i) (b)))
-#define interleave_high(a, b) ((U2) _mm256_unpackhi_epi8 ((__m256i) (a), (__m256i) (b)))
-#define multiply_bytes(a, b) ((U2) _mm256_maddubs_epi16 ((__m256i) (a), (__m256i) (b)))
-#define words_low(a, b) ((U4) _mm256_unpacklo_epi16 ((__m256i) (a), (__m256i) (b)))
-#define words_high(a, b) ((U4) _mm256_unpackhi_epi16 ((__m256i) (a), (__m256i) (b)))
-#define pack_bytes(a, b) ((U4) _mm256_packus_epi16 ((__m256i) (a), (__m256i) (b)))
-#define pack_words(a, b) ((U2) _mm256_permute4x64_epi64 (_mm256_packus_epi32 ((__m256i) (a), (__m256i) (b)), 0xd8))
-#elif defined __SSE4_1__
-#include <smmintrin.h>
-#define interleave_low(a, b) ((U2) _mm_unpacklo_epi8 ((__m128i) (a), (__m128i) (b)))
-#define interleave_high(a, b) ((U2) _mm_unpackhi_epi8 ((__m128i) (a), (__m128i) (b)))
-#define multiply_bytes(a, b) ((U2) _mm_maddubs_epi16 ((__m128i) (a), (__m128i) (b)))
-#define words_low(a, b) ((U4) _mm_unpacklo_epi16 ((__m128i) (a), (__m128i) (b)))
-#define words_high(a, b) ((U4) _mm_unpackhi_epi16 ((__m128i) (a), (__m128i) (b)))
-#define pack_bytes(a, b) ((U4) _mm_packus_epi16 ((__m128i) (a), (__m128i) (b)))
-#define pack_words(a, b) ((U2) _mm_packus_epi32 ((__m128i) (a), (__m128i) (b)))
+  ((U2) _mm512_permutexvar_epi64 (_mm512_setr_epi64 (0, 2, 4, 6, 1, 3, 5, 7), _mm512_packus_epi32 ((M) (a), (M) (b))))
+#elif V_SIZE == 32
+#define pack_words(a, b) ((U2) _mm256_permute4x64_epi64 (_mm256_packus_epi32 ((M) (a), (M) (b)), 0xd8))
+#else
+#define pack_words(a, b) ((U2) _mm_packus_epi32 ((M) (a), (M) (b)))
+#endif
 #else
 #define NO_BYTE_LANES
 #endif

@@ -10,59 +10,34 @@
 
 #include <string.h>
 
-#if defined __AVX512BW__
+#if defined __SSE2__
 #include <immintrin.h>
+#endif
+#if defined __AVX512BW__
 #define V_SIZE 64
+#define INTRINSIC(name) _mm512_##name
 typedef __m512i V;
 #define v_load(p) _mm512_loadu_si512 (p)
 #define v_store(p, v) _mm512_storeu_si512 (p, v)
-#define v_min_1(a, b) _mm512_min_epu8 (a, b)
-#define v_max_1(a, b) _mm512_max_epu8 (a, b)
-#define v_min_2(a, b) _mm512_min_epu16 (a, b)
-#define v_max_2(a, b) _mm512_max_epu16 (a, b)
-#define v_min_4(a, b) _mm512_min_epu32 (a, b)
-#define v_max_4(a, b) _mm512_max_epu32 (a, b)
 #define v_step(p, q) \
   _mm512_cvtepi8_epi16 ( \
       _mm256_sub_epi8 (_mm256_loadu_si256 ((const void *) (p)), _mm256_loadu_si256 ((const void *) (q))))
 
 #elif defined __AVX2__
-#include <immintrin.h>
 #define V_SIZE 32
+#define INTRINSIC(name) _mm256_##name
 typedef __m256i V;
 #define v_load(p) _mm256_loadu_si256 ((const void *) (p))
 #define v_store(p, v) _mm256_storeu_si256 ((void *) (p), v)
-#define v_min_1(a, b) _mm256_min_epu8 (a, b)
-#define v_max_1(a, b) _mm256_max_epu8 (a, b)
-#define v_min_2(a, b) _mm256_min_epu16 (a, b)
-#define v_max_2(a, b) _mm256_max_epu16 (a, b)
-#define v_min_4(a, b) _mm256_min_epu32 (a, b)
-#define v_max_4(a, b) _mm256_max_epu32 (a, b)
 #define v_step(p, q) \
   _mm256_cvtepi8_epi16 (_mm_sub_epi8 (_mm_loadu_si128 ((const void *) (p)), _mm_loadu_si128 ((const void *) (q))))
 
 #elif defined __SSE2__
-#include <emmintrin.h>
 #define V_SIZE 16
+#define INTRINSIC(name) _mm_##name
 typedef __m128i V;
 #define v_load(p) _mm_loadu_si128 ((const void *) (p))
 #define v_store(p, v) _mm_storeu_si128 ((void *) (p), v)
-#define v_min_1(a, b) _mm_min_epu8 (a, b)
-#define v_max_1(a, b) _mm_max_epu8 (a, b)
-#ifdef __SSE4_1__
-#include <smmintrin.h>
-#define v_min_2(a, b) _mm_min_epu16 (a, b)
-#define v_max_2(a, b) _mm_max_epu16 (a, b)
-#define v_min_4(a, b) _mm_min_epu32 (a, b)
-#define v_max_4(a, b) _mm_max_epu32 (a, b)
-#else
-#define v_min_2(a, b) _mm_sub_epi16 (a, _mm_subs_epu16 (a, b))
-#define v_max_2(a, b) _mm_add_epi16 (b, _mm_subs_epu16 (a, b))
-/* packed colours have 24 bits, so a signed comparison is enough */
-#define v_pick(a, b, m) _mm_or_si128 (_mm_and_si128 (m, a), _mm_andnot_si128 (m, b))
-#define v_min_4(a, b) v_pick (a, b, _mm_cmplt_epi32 (a, b))
-#define v_max_4(a, b) v_pick (b, a, _mm_cmplt_epi32 (a, b))
-#endif
 
 static inline V
 v_step (const void *p, const void *q)
@@ -104,7 +79,25 @@ v_step (const void *p, const void *q)
   return (V) __builtin_convertvector (a - b, V2);
 }
 
-#ifdef __ARM_NEON
+#endif
+
+#if defined __SSE2__
+#define v_min_1(a, b) INTRINSIC (min_epu8) (a, b)
+#define v_max_1(a, b) INTRINSIC (max_epu8) (a, b)
+#if defined __SSE4_1__
+#define v_min_2(a, b) INTRINSIC (min_epu16) (a, b)
+#define v_max_2(a, b) INTRINSIC (max_epu16) (a, b)
+#define v_min_4(a, b) INTRINSIC (min_epu32) (a, b)
+#define v_max_4(a, b) INTRINSIC (max_epu32) (a, b)
+#else
+#define v_min_2(a, b) _mm_sub_epi16 (a, _mm_subs_epu16 (a, b))
+#define v_max_2(a, b) _mm_add_epi16 (b, _mm_subs_epu16 (a, b))
+/* packed colours have 24 bits, so a signed comparison is enough */
+#define v_pick(a, b, m) _mm_or_si128 (_mm_and_si128 (m, a), _mm_andnot_si128 (m, b))
+#define v_min_4(a, b) v_pick (a, b, _mm_cmplt_epi32 (a, b))
+#define v_max_4(a, b) v_pick (b, a, _mm_cmplt_epi32 (a, b))
+#endif
+#elif defined __ARM_NEON
 #include <arm_neon.h>
 #define v_min_1(a, b) ((V) vminq_u8 ((uint8x16_t) (a), (uint8x16_t) (b)))
 #define v_max_1(a, b) ((V) vmaxq_u8 ((uint8x16_t) (a), (uint8x16_t) (b)))
@@ -121,7 +114,6 @@ v_step (const void *p, const void *q)
 #define v_max_2(a, b) v_pick (b, a, v_lt (V2, a, b))
 #define v_min_4(a, b) v_pick (a, b, v_lt (V4, a, b))
 #define v_max_4(a, b) v_pick (b, a, v_lt (V4, a, b))
-#endif
 #endif
 
 typedef int16_t V2s __attribute__ ((vector_size (V_SIZE)));
