@@ -488,8 +488,14 @@ copy_frame (const Copy &copy)
   }
 }
 
-/* Six blocks of threads on a multiprocessor, for many streams at once. */
-__global__ void __launch_bounds__ (threads, 6)
+/* So many blocks of threads on a multiprocessor, for many streams at once; 7.5 has room for 1024 threads. */
+#if defined __CUDA_ARCH__ && __CUDA_ARCH__ < 800
+constexpr int cells_blocks = 4;
+#else
+constexpr int cells_blocks = 6;
+#endif
+
+__global__ void __launch_bounds__ (threads, cells_blocks)
 median_cells_kernel (const __grid_constant__ RunningWork w)
 {
   __shared__ int shared[4];
