@@ -136,7 +136,7 @@ struct LongAxis {
   uint4 at[16][25];
 };
 
-/* S = scale times the sum with the weights. chunks: of 32 samples that 64 outputs need. */
+/* S = scale times the sum with the weights. chunks: of 32 samples that 32 outputs need. */
 struct LongWeights {
   LongAxis row[2], col[2];
   int kind, row_chunks, col_chunks; /* kind: see variants[] in long.cu */

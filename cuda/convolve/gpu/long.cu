@@ -11,14 +11,13 @@
  *   above 8 bit: box 2, 1, 3, sums below 2^32; gauss and unsharp 2, 2, 4, sums below 2^48.
  *
  * Product: the left operand are 32 lines, the right one is a band of weights: column n of it has the weights of output
- * n, one sample further than column n - 1. For 64 outputs and 32 samples a warp needs 16 mma; half of the weights serve
- * twice, as they do for the 32 samples before and outputs 32 further (multiply_band ()). Lane 4 g + t ends up with four
- * lines of the outputs 16 j + 4 t .. 16 j + 4 t + 3.
+ * n, one sample further than column n - 1. A warp makes 32 outputs, with 8 mma for each 32 samples (multiply_band ()).
+ * Lane 4 g + t ends up with four lines of the outputs 16 j + 4 t .. 16 j + 4 t + 3.
  *
- * Rows: 4 warps a block; it makes 32 rows of 256 sums, lines are rows, 4 g .. 4 g + 3 in a lane. Four rows of a byte of
+ * Rows: 8 warps a block; it makes 32 rows of 256 sums, lines are rows, 4 g .. 4 g + 3 in a lane. Four rows of a byte of
  * the sums are a word, the words of four neighbours a vector, and as such they are stored: for each byte a plane of
  * `quads` x `columns` words, with the rows above and below the image that the columns need.
- * Columns: a warp makes 64 rows of 32 columns, lines are columns, 2 g, 2 g + 1, 16 + 2 g and 17 + 2 g in a lane; so its
+ * Columns: a warp makes 32 rows of 32 columns, lines are columns, 2 g, 2 g + 1, 16 + 2 g and 17 + 2 g in a lane; so its
  * operands are pairs of words. Lanes beside each other exchange two of these, and each has four neighbours.
  *
  * Shared memory: the weights; the samples of the rows, or the sums of a plane's columns. Barriers separate filling from
@@ -32,14 +31,15 @@ namespace cf {
 
 namespace {
 
-constexpr int lines = 32, row_warps = 4, row_threads = 32 * row_warps, row_columns = 64 * row_warps;
+constexpr int lines = 32, outputs = 32; /* of a warp */
+constexpr int row_threads = 256, row_columns = row_threads / 32 * outputs, column_threads = 128;
 constexpr int table_row = sizeof (LongAxis::at[0]), quad_bytes = 160; /* of the columns' tile: 128 and 32 */
 
 /* Returns the bytes of a line of samples in the rows' tile, and of such a tile; and the quads of the columns' tile. */
 __host__ __device__ constexpr int
 row_tile_line (int chunks)
 {
-  return row_columns - 64 + 32 * chunks;
+  return row_columns - outputs + 32 * chunks;
 }
 
 __host__ __device__ constexpr int
@@ -51,7 +51,7 @@ row_tile_bytes (int line)
 __host__ __device__ constexpr int
 columns_tile_quads (int down, int chunks)
 {
-  return 16 * (down - 1) + 8 * chunks;
+  return outputs / 4 * (down - 1) + 8 * chunks;
 }
 
 __device__ __forceinline__ unsigned
@@ -83,8 +83,7 @@ struct BandGroup {
 
 struct Band {
   BandGroup group[CF_MAX_VIEWS];
-  int chunks; /* of 32 samples that 64 outputs need */
-  int down;   /* columns: warps of a block below each other */
+  int chunks; /* of 32 samples that a warp's outputs need */
   long long scale;
 };
 
@@ -113,41 +112,39 @@ stage_tables (const Tables<WL> &tables, uint4 *to)
   }
 }
 
+/* The sums of a warp's 32 lines and outputs in a lane. */
+using Sums = int[2][2][2][4];
+
 /* sum[j][p][m] += the products of 32 lines and the weights, for outputs 16 j + 4 t + 2 p + (0, 1) and the lines
  * g and g + 8 of the m-th left operand. load (a) loads the left operands of the next 32 samples. */
 template<typename Load> __device__ __forceinline__ void
-multiply_band (unsigned table, int chunks, Load load, int (*sum)[2][2][4])
+multiply_band (unsigned table, int chunks, Load load, Sums &sum)
 {
   const int lane = (int) threadIdx.x & 31;
-  unsigned at = table + (8 * (lane >> 4) + (lane & 7)) * table_row + 16 * (lane >> 3 & 1) + 16, b[4][4] = { };
+  unsigned at = table + (8 * (lane >> 4) + (lane & 7)) * table_row + 16 * (lane >> 3 & 1) + 16;
 
-#pragma unroll 1
-  for (int c = 0; c < chunks; c += 2)
+#pragma unroll 2
+  for (int c = 0; c < chunks; c++) {
+    unsigned a[2][4], b[2][4];
+
+    load (a);
+    load_matrices (at, b[0]);
+    load_matrices (at - 16, b[1]);
+    at += 32;
 #pragma unroll
-    for (int half = 0; half < 2; half++) {
-      unsigned a[2][4];
+    for (int i = 0; i < 8; i++) {
+      const unsigned *w = b[i / 4] + i / 2 % 2 * 2;
 
-      if (c + half == chunks)
-        break;
-      load (a);
-      load_matrices (at, b[2 * half]);
-      load_matrices (at - 16, b[2 * half + 1]);
-      at += 32;
-#pragma unroll
-      for (int i = 0; i < 16; i++) {
-        const int j = i / 4, p = i / 2 % 2, m = i % 2;
-        const unsigned *w = b[(j + 2 * half) % 4] + 2 * p;
-
-        multiply<false, false> (sum[j][p][m], a[m], w[0], w[1]);
-      }
+      multiply<false, false> (sum[i / 4][i / 2 % 2][i % 2], a[i % 2], w[0], w[1]);
     }
+  }
 }
 
 template<typename Change> __device__ __forceinline__ void
-for_sums (int (*sum)[2][2][4], Change change)
+for_sums (Sums &sum, Change change)
 {
 #pragma unroll
-  for (int i = 0; i < 64; i++)
+  for (int i = 0; i < outputs; i++)
     change (sum[i / 16][i / 8 % 2][i / 4 % 2][i % 4], i);
 }
 
@@ -183,26 +180,24 @@ fill_bytes (const Group &g, const RowTile &t)
   const int k = (int) threadIdx.x & 7, end = min (t.words, (g.width - t.x) >> 2), whole = end & ~3;
   const bool vectors = g.in_vectors, rest = !vectors || t.x + 4 * whole + 16 > g.width;
 
-#pragma unroll
-  for (int r = (int) threadIdx.x >> 3; r < lines; r += row_threads / 8) {
-    const int y = t.row[r];
-    const uint8_t *from = g.in + (long long) y * g.in_pitch + t.x;
-    unsigned *to = t.word (0, r, 0);
+  const int r = (int) threadIdx.x >> 3, y = t.row[r];
+  const uint8_t *from = g.in + (long long) y * g.in_pitch + t.x;
+  unsigned *to = t.word (0, r, 0);
 
-    if (y < 0)
-      continue;
+  static_assert (row_threads == 8 * lines, "eight threads a row");
+  if (y < 0)
+    return;
 #pragma unroll
-    for (int i = 0; i < 5; i++) {
-      const int c = 4 * (k + 8 * i), x = t.x + 4 * c;
+  for (int i = 0; i < 5; i++) {
+    const int c = 4 * (k + 8 * i), x = t.x + 4 * c;
 
-      if (vectors && c < t.words && x >= 0 && x + 16 <= g.width)
-        __pipeline_memcpy_async (to + c, from + 4 * c, 16);
-    }
-    if (rest)
-#pragma unroll 1
-      for (int c = k + (vectors ? whole : max (0, -t.x) / 4); c < end; c += 8)
-        __pipeline_memcpy_async (to + c, from + 4 * c, 4);
+    if (vectors && c < t.words && x >= 0 && x + 16 <= g.width)
+      __pipeline_memcpy_async (to + c, from + 4 * c, 16);
   }
+  if (rest)
+#pragma unroll 1
+    for (int c = k + (vectors ? whole : max (0, -t.x) / 4); c < end; c += 8)
+      __pipeline_memcpy_async (to + c, from + 4 * c, 4);
 }
 
 /* Loads the words that are inside the image, of pixels of STEP samples of XL bytes. */
@@ -291,16 +286,17 @@ fill_edges (const Work &work, const Group &g, const RowTile &t, bool fast)
 __device__ __forceinline__ void
 repeat_edges (const Group &g, const RowTile &t, int planes)
 {
-  const int left = max (0, -t.x) / 4, right = min (t.words, (g.width - t.x + 3) / 4), r = (int) threadIdx.x >> 2;
+  const int left = max (0, -t.x) / 4, right = min (t.words, (g.width - t.x + 3) / 4);
+  const int r = (int) threadIdx.x >> 3, k = (int) threadIdx.x & 7;
 
   for (int p = 0; p < planes; p++) {
     const uint8_t *bytes = (const uint8_t *) t.word (p, r, 0);
     const unsigned first = 0x01010101u * bytes[4 * left];
     const unsigned last = 0x01010101u * bytes[min (g.width - 1 - t.x, 4 * t.words - 1)];
 
-    for (int c = (int) threadIdx.x & 3; c < left; c += 4)
+    for (int c = k; c < left; c += 8)
       *t.word (p, r, c) = first;
-    for (int c = right + ((int) threadIdx.x & 3); c < t.words; c += 4)
+    for (int c = right + k; c < t.words; c += 8)
       *t.word (p, r, c) = last;
   }
 }
@@ -337,13 +333,13 @@ fill_rows (const Work &work, const Group &g, const RowTile &t)
 
 /* Stores the sums of a plane: their bytes. */
 template<int TL> __device__ __forceinline__ void
-store_sums (const BandGroup &b, int plane, int quad, int x, const int (*sum)[2][2][4])
+store_sums (const BandGroup &b, int plane, int quad, int x, const Sums &sum)
 {
   const long long plane_words = (long long) b.quads * b.columns;
   unsigned *to = b.sums + plane * TL * plane_words + quad * b.columns + x;
 
 #pragma unroll
-  for (int j = 0; j < 4; j++) {
+  for (int j = 0; j < 2; j++) {
     unsigned word[4][4];
 
 #pragma unroll
@@ -384,8 +380,8 @@ convolve_long_rows_kernel (const __grid_constant__ Work work, const __grid_const
   const int x0 = position.x * row_columns, left = (work.ax + 15) & ~15, quad = lines / 4 * position.y + (lane >> 2);
   const int line = row_tile_line (band.chunks);
   const RowTile t = { table + sizeof tables, row, line, row_tile_bytes (line), x0 - left,
-    (row_columns + left - work.ax + work.w - 1 + 3) / 4 };
-  const unsigned from = shared_of (t.word (0, 4 * (lane & 7) + (lane >> 3 & 1), 16 * warp + 4 * (lane >> 4)));
+    (min (row_columns, g.width - x0) + left - work.ax + work.w - 1 + 3) / 4 };
+  const unsigned from = shared_of (t.word (0, 4 * (lane & 7) + (lane >> 3 & 1), outputs / 4 * warp + 4 * (lane >> 4)));
 
   if (threadIdx.x < lines)
     row[threadIdx.x] = edge_row (work.border, b.y - work.ay + lines * position.y + (int) threadIdx.x, g.height);
@@ -393,11 +389,11 @@ convolve_long_rows_kernel (const __grid_constant__ Work work, const __grid_const
   griddep_wait ();
   __syncthreads ();
   fill_rows<XL> (work, g, t);
-  if (x0 + 64 * warp >= b.columns)
+  if (x0 + outputs * warp >= b.columns)
     return;
 #pragma unroll 1
   for (int p = 0; p < g.planes; p++) {
-    int sum[4][2][2][4] = { };
+    Sums sum = { };
 
 #pragma unroll
     for (int order = XL + WL - 2; order >= 0; order--) {
@@ -416,24 +412,33 @@ convolve_long_rows_kernel (const __grid_constant__ Work work, const __grid_const
         for_sums (sum, [] (int &s, int) { s <<= 8; });
     }
     if (quad < b.quads)
-      store_sums<TL> (b, p, quad, x0 + 64 * warp + 4 * (lane & 3), sum);
+      store_sums<TL> (b, p, quad, x0 + outputs * warp + 4 * (lane & 3), sum);
     __syncwarp ();
   }
 }
 
 /* ---- columns ------------------------------------------------------------ */
 
-/* Copies the sums' bytes of `across` times 32 columns to shared memory: [byte][32 columns][quads]. */
+constexpr int lane_rows = 8;
+
+/* Returns how far the lane's row i is below its first one. */
+__device__ constexpr int
+down_of (int i)
+{
+  return i / 4 * 16 + i % 4;
+}
+
+/* Copies the sums' bytes of 32 columns to shared memory: [byte][quads]. */
 template<int TL> __device__ __forceinline__ void
-fill_columns (const BandGroup &b, int plane, int quad, int quads, int x, int across, uint8_t *tile)
+fill_columns (const BandGroup &b, int plane, int quad, int quads, int x, uint8_t *tile)
 {
   const int there = min (quads, b.quads - quad), first = (int) threadIdx.x >> 3, step = (int) blockDim.x >> 3;
+  const int k = (int) threadIdx.x & 7;
 
 #pragma unroll 1
-  for (int i = 0; i < TL * across; i++) {
-    const int l = across == 2 ? i >> 1 : i, column = x + (across == 2 ? (i & 1) * 32 : 0) + 4 * ((int) threadIdx.x & 7);
-    const unsigned *from = b.sums + ((long long) (plane * TL + l) * b.quads + quad + first) * b.columns + column;
-    uint8_t *to = tile + (i * quads + first) * quad_bytes + 16 * ((int) threadIdx.x & 7);
+  for (int l = 0; l < TL; l++) {
+    const unsigned *from = b.sums + ((long long) (plane * TL + l) * b.quads + quad + first) * b.columns + x + 4 * k;
+    uint8_t *to = tile + (l * quads + first) * quad_bytes + 16 * k;
 
 #pragma unroll 4
     for (int r = first; r < there; r += step, from += step * b.columns, to += step * quad_bytes)
@@ -490,48 +495,39 @@ store_four_samples (const Work &work, int group, int x, int y, unsigned v0, unsi
     store_pixel (work, group, x + i, y, v0 & 0xff, v1 & 0xff, v2 & 0xff);
 }
 
-/* Stores a lane's 16 rows of four pixels from (x, y) on; value[p]: the samples of plane p. */
+/* Stores a lane's 8 rows of four pixels from (x, y) on; value[p]: the samples of plane p. */
 template<int PLANES> __device__ __forceinline__ void
-store_bytes (const Work &work, const Group &g, int x, int y, const unsigned (*value)[16])
+store_bytes (const Work &work, const Group &g, int x, int y, const unsigned (*value)[lane_rows])
 {
-  constexpr int batch = 8; /* rows of the input that are loaded at a time */
   const uintptr_t in = (uintptr_t) g.in | (uintptr_t) g.in_pitch, out = (uintptr_t) g.out | (uintptr_t) g.out_pitch;
   const Assembly a = assembly_of (work, g);
   const bool aligned = a.words && x + 3 < g.width && ((g.step == 1 ? out << 2 : a.copies ? in | out : out) & 15) == 0;
   const bool single = PLANES == 1 && g.step == 1;
   uint8_t *to = g.out + y * g.out_pitch + (long long) x * g.step;
   const uint8_t *from = g.in + y * g.in_pitch + 4 * x;
+  uint4 base[lane_rows];
 
 #pragma unroll
-  for (int first = 0; first < 16; first += batch) {
-    uint4 base[batch];
-
+  for (int i = 0; i < lane_rows; i++) {
+    base[i] = make_uint4 (a.mid, a.mid, a.mid, a.mid);
+    if (!single && aligned && a.copies && y + down_of (i) < g.height)
+      base[i] = *(const uint4 *) (from + down_of (i) * g.in_pitch);
+  }
 #pragma unroll
-    for (int i = 0; i < batch; i++) {
-      const int down = 16 * ((first + i) / 4) + i % 4;
+  for (int i = 0; i < lane_rows; i++) {
+    unsigned v[3] = { value[0][i], value[PLANES == 3 ? 1 : 0][i], value[PLANES - 1][i] }, pixel[4];
 
-      base[i] = make_uint4 (a.mid, a.mid, a.mid, a.mid);
-      if (!single && aligned && a.copies && y + down < g.height)
-        base[i] = *(const uint4 *) (from + down * g.in_pitch);
-    }
-#pragma unroll
-    for (int i = 0; i < batch; i++) {
-      const int down = 16 * ((first + i) / 4) + i % 4;
-      unsigned v[3] = { value[0][first + i], value[PLANES == 3 ? 1 : 0][first + i], value[PLANES - 1][first + i] };
-      unsigned pixel[4];
-
-      if (y + down >= g.height)
-        continue;
-      if (!aligned)
-        store_four_samples (work, g.index, x, y + down, v[0], v[1], v[2]);
-      else if (single)
-        *(unsigned *) (to + down * g.out_pitch) = v[0];
-      else {
-        assemble<3> (a, make_uint2 (base[i].x, base[i].y), v, pixel);
-        v[0] >>= 16, v[1] >>= 16, v[2] >>= 16;
-        assemble<3> (a, make_uint2 (base[i].z, base[i].w), v, pixel + 2);
-        put_four (g.step, to + down * g.out_pitch, pixel);
-      }
+    if (y + down_of (i) >= g.height)
+      continue;
+    if (!aligned)
+      store_four_samples (work, g.index, x, y + down_of (i), v[0], v[1], v[2]);
+    else if (single)
+      *(unsigned *) (to + down_of (i) * g.out_pitch) = v[0];
+    else {
+      assemble<3> (a, make_uint2 (base[i].x, base[i].y), v, pixel);
+      v[0] >>= 16, v[1] >>= 16, v[2] >>= 16;
+      assemble<3> (a, make_uint2 (base[i].z, base[i].w), v, pixel + 2);
+      put_four (g.step, to + down_of (i) * g.out_pitch, pixel);
     }
   }
 }
@@ -553,7 +549,7 @@ round_wide (const Work &work, const Group &g, int x, int y, long long s)
       chroma);
 }
 
-/* Returns the number of the k-th of four neighbours, in row i of the lane's 16, in sum[64]. */
+/* Returns the number of the k-th of four neighbours, in the lane's row i, among its sums. */
 __device__ constexpr int
 index_of (int i, int k)
 {
@@ -562,30 +558,31 @@ index_of (int i, int k)
 
 /* Rounds a lane's sums to words of four neighbours; (x, y): the first one, rows as in the kernel. */
 __device__ __forceinline__ void
-round_bytes (const Work &work, const Group &g, int p, const int (*sum)[2][2][4], int scale, int x, int y,
+round_bytes (const Work &work, const Group &g, int p, const Sums &sum, int scale, int x, int y,
     unsigned *word)
 {
   const int *all = sum[0][0][0], chroma = g.plane_chroma (p);
-  int four[16][4];
+  int four[lane_rows][4];
 
 #pragma unroll
-  for (int i = 0; i < 64; i++)
+  for (int i = 0; i < outputs; i++)
     four[i / 4][i % 4] = all[index_of (i / 4, i % 4)] * scale;
   if (work.rounding.op == CF_CONVOLVE_UNSHARP)
 #pragma unroll
-    for (int i = 0; i < 16; i++)
+    for (int i = 0; i < lane_rows; i++)
       word[i] = round_four_unsharp (work.rounding, four[i],
-          exchange (centre_word (work, g, p, x, y + 16 * (i / 4) + i % 4)), chroma);
+          exchange (centre_word (work, g, p, x, y + down_of (i))), chroma);
   else
-    round_words<16, 2, false> (work.rounding, chroma, four, word, [&] (int) { return &work.border; }); /* any bytes */
+    round_words<lane_rows, 2, false> (work.rounding, chroma, four, word,
+        [&] (int) { return &work.border; }); /* any bytes */
 #pragma unroll
-  for (int i = 0; i < 16; i++)
+  for (int i = 0; i < lane_rows; i++)
     word[i] = exchange (word[i]);
 }
 
 /* Rounds a lane's sums to 16-bit samples and stores them. column: of the lane's first sum. */
 __device__ __forceinline__ void
-store_wide (const Work &work, const Group &g, const int (*sum)[2][2][4], const unsigned *high, long long scale,
+store_wide (const Work &work, const Group &g, const Sums &sum, const unsigned *high, long long scale,
     int column, int x, int y)
 {
   const int *all = sum[0][0][0];
@@ -593,8 +590,8 @@ store_wide (const Work &work, const Group &g, const int (*sum)[2][2][4], const u
   const bool aligned = plain && g.step == 1 && (((uintptr_t) g.out | (uintptr_t) g.out_pitch) & 7) == 0;
 
 #pragma unroll
-  for (int i = 0; i < 16; i++) {
-    const int at_y = y + 16 * (i / 4) + i % 4;
+  for (int i = 0; i < lane_rows; i++) {
+    const int at_y = y + down_of (i);
     unsigned v[4];
 
 #pragma unroll
@@ -625,7 +622,7 @@ store_wide (const Work &work, const Group &g, const int (*sum)[2][2][4], const u
 }
 
 /* PLANES: the most that a group has filtered; their samples are kept until whole pixels are stored. */
-template<int XL, int WL, int TL, int PLANES> __global__ void __launch_bounds__ (128, XL == 1 ? 3 : 2)
+template<int XL, int WL, int TL, int PLANES> __global__ void __launch_bounds__ (column_threads, XL == 1 ? 5 : 4)
 convolve_long_columns_kernel (const __grid_constant__ Work work, const __grid_constant__ Band band,
     const __grid_constant__ Tables<WL> tables)
 {
@@ -635,33 +632,35 @@ convolve_long_columns_kernel (const __grid_constant__ Work work, const __grid_co
   const BandGroup b = band.group[g.index];
   const int2 position = block_position (g, (int) blockIdx.x);
   const int warp = (int) threadIdx.x >> 5, lane = (int) threadIdx.x & 31, threads = (int) blockDim.x;
-  const int down = band.down, across = threads / (32 * down), warp_y = warp % down, warp_x = warp / down;
-  const int x0 = position.x * 32 * across, y0 = position.y * 64 * down; /* y0: in the band */
-  const int quads = columns_tile_quads (down, band.chunks);
-  const int x = x0 + 32 * warp_x + 16 * (lane >> 2 & 1) + 4 * (lane >> 3), y = b.y + y0 + 64 * warp_y + 4 * (lane & 3);
-  const unsigned from = shared_of (tile) + (warp_x * quads + 16 * warp_y + (lane & 3)) * quad_bytes + 8 * (lane >> 2);
-  unsigned value[PLANES][16] = { };
+  const int rows = outputs * threads / 32, x0 = position.x * lines, y0 = position.y * rows; /* y0: in the band */
+  const int quads = columns_tile_quads (threads / 32, band.chunks);
+  const int x = x0 + 16 * (lane >> 2 & 1) + 4 * (lane >> 3), y = b.y + y0 + outputs * warp + 4 * (lane & 3);
+  const unsigned from = shared_of (tile) + (outputs / 4 * warp + (lane & 3)) * quad_bytes + 8 * (lane >> 2);
+  const bool below = b.y + y0 + outputs * warp >= g.height; /* the whole warp */
+  unsigned value[PLANES][lane_rows] = { };
 
   stage_tables (tables, shared);
   griddep_wait ();
   if (g.planes == 0) {
-    copy_group (work, g, x0, b.y + y0, 32 * across, 64 * down, (int) threadIdx.x, threads);
+    copy_group (work, g, x0, b.y + y0, lines, rows, (int) threadIdx.x, threads);
     return;
   }
 #pragma unroll 1
   for (int p = 0; p < g.planes; p++) {
-    int sum[4][2][2][4] = { };
-    unsigned high[64] = { };
+    Sums sum = { };
+    unsigned high[outputs] = { };
 
     __syncthreads ();
-    fill_columns<TL> (b, p, y0 / 4, quads, x0, across, tile);
+    fill_columns<TL> (b, p, y0 / 4, quads, x0, tile);
     __syncthreads ();
+    if (below)
+      continue;
 #pragma unroll
     for (int order = TL + WL - 2; order >= 0; order--) {
 #pragma unroll
       for (int w = 0; w < WL; w++)
         if (order - w >= 0 && order - w < TL) {
-          unsigned at = from + (order - w) * across * quads * quad_bytes;
+          unsigned at = from + (order - w) * quads * quad_bytes;
 
           multiply_band (shared_of (table) + w * sizeof (LongAxis), band.chunks, [&] (unsigned (*a)[4]) {
 #pragma unroll
@@ -679,17 +678,20 @@ convolve_long_columns_kernel (const __grid_constant__ Work work, const __grid_co
         for_sums (sum, [] (int &s, int) { s <<= 8; });
     }
     if (XL == 2)
-      store_wide (work, g, sum, high, band.scale, x0 + 32 * warp_x + 2 * (lane >> 2), x, y);
+      store_wide (work, g, sum, high, band.scale, x0 + 2 * (lane >> 2), x, y);
     else {
-      unsigned word[16];
+      unsigned word[lane_rows];
 
       round_bytes (work, g, p, sum, (int) band.scale, x, y, word);
 #pragma unroll
-      for (int i = 0; i < 16 * PLANES; i++)
-        value[i / 16][i % 16] = i / 16 == p ? word[i % 16] : value[i / 16][i % 16];
+      for (int i = 0; i < lane_rows * PLANES; i++) {
+        unsigned *to = &value[i / lane_rows][i % lane_rows];
+
+        *to = i / lane_rows == p ? word[i % lane_rows] : *to;
+      }
     }
   }
-  if (XL == 1)
+  if (XL == 1 && !below)
     store_bytes<PLANES> (work, g, x, y, value);
 }
 
@@ -731,15 +733,14 @@ launch_band (Work *work, const LongWeights &weights, void *memory, int max_share
     cudaStream_t stream, CfStatus *status)
 {
   const int v = weights.kind, tables = (int) sizeof (LongAxis) * weight_bytes[v];
-  /* the columns' blocks: the first that the device has blocks and memory for */
-  const struct {
-    int down, across, blocks;
-  } shapes[] = { { 4, 1, 3 * work->sms }, { 2, 2, 0 }, { 4, 1, 0 }, { 1, 1, 0 } }, *shape = shapes;
   Band band = { };
   void *arguments[] = { work, &band, const_cast<LongAxis *> (weights.row) };
   uint8_t *at = static_cast<uint8_t *> (memory);
-  int planes = 1, rows[CF_MAX_VIEWS], lines_of_sums[CF_MAX_VIEWS], shared;
+  int planes = 1, down = column_threads / 32, rows[CF_MAX_VIEWS], lines_of_sums[CF_MAX_VIEWS];
   CfCode code = CF_OK;
+  const auto columns_shared = [&] {
+    return tables + sum_bytes[v] * columns_tile_quads (down, band.chunks) * quad_bytes;
+  };
 
   for (int i = 0; i < work->n; i++) {
     const Group &g = work->group[i];
@@ -753,25 +754,19 @@ launch_band (Work *work, const LongWeights &weights, void *memory, int max_share
   }
   band.scale = weights.scale;
   band.chunks = weights.row_chunks;
-  shared = tables + planes * sample_bytes[v] * row_tile_bytes (row_tile_line (band.chunks));
   convolve_assign_blocks (work, row_columns, lines, lines_of_sums);
   if (work->blocks > 0)
     code = launch_kernel ("convolve long rows", rows_kernels[v].kernel, work->blocks, row_threads, arguments,
-        (size_t) shared, work->pdl, stream, status);
+        (size_t) (tables + planes * sample_bytes[v] * row_tile_bytes (row_tile_line (band.chunks))), work->pdl, stream,
+        status);
   band.chunks = weights.col_chunks;
   arguments[2] = const_cast<LongAxis *> (weights.col);
-  const auto fits = [&] {
-    convolve_assign_blocks (work, 32 * shape->across, 64 * shape->down, rows);
-    shared = tables + sum_bytes[v] * shape->across * columns_tile_quads (shape->down, band.chunks) * quad_bytes;
-    return work->blocks >= shape->blocks && shared <= max_shared - fixed_shared;
-  };
-
-  while (!fits ())
-    shape++;
-  band.down = shape->down;
+  if (columns_shared () > max_shared - fixed_shared)
+    down = 1; /* a block of one warp has the smallest tile */
+  convolve_assign_blocks (work, lines, outputs * down, rows);
   return code != CF_OK || work->blocks == 0 ? code
-      : launch_kernel ("convolve long columns", columns_kernels[planes == 1 ? v : 3].kernel, work->blocks,
-          32 * shape->down * shape->across, arguments, (size_t) shared, work->pdl, stream, status);
+      : launch_kernel ("convolve long columns", columns_kernels[planes == 1 ? v : 3].kernel, work->blocks, 32 * down,
+          arguments, (size_t) columns_shared (), work->pdl, stream, status);
 }
 
 } // namespace
@@ -818,7 +813,7 @@ convolve_fill_long (const CfConvolution &c, LongWeights *weights)
           reinterpret_cast<uint8_t *> (limbs[l].at[k])[16 + pads[a] + 4 * (k % 8 / 2) + 2 * (k / 8) + k % 2 + i] =
               (uint8_t) (weight >> 8 * l);
     }
-    *chunks[a] = (63 + pads[a] + n + 31) / 32;
+    *chunks[a] = (outputs - 1 + pads[a] + n + 31) / 32;
   }
   all = sum[0] * sum[1];
   weights->kind = c.bits == 8 ? 0 : most <= 255 && sum[0] * c.max < 1 << 24 && all * c.max < 1ll << 32 ? 1 : 2;

@@ -188,8 +188,11 @@ bool
 better_long (const State *s)
 {
   const int side = s->c.w > s->c.h ? s->c.w : s->c.h;
+  const bool unsharp = s->c.op == CF_CONVOLVE_UNSHARP;
 
-  return side > (s->c.bits == 8 ? 55 : s->longer.kind == 1 ? 3 : 15);
+  if (s->c.bits == 8)
+    return unsharp || side > 35;
+  return side > (s->longer.kind == 1 ? 3 : unsharp ? 9 : 5);
 }
 
 /* Chooses the variant and its fallback; CF_UNSUPPORTED if a preferred variant cannot filter with the kernel. */
