@@ -433,13 +433,17 @@ take_rects (CfArea *area, const CfAreaSpec *spec, CfRect *pixels, unsigned *n, C
   return true;
 }
 
-/* Orders the shapes by box, fills CfBox.shape and .n, and finds the solid boxes. */
+/* Orders the shapes by box, fills CfBox.shape, .n, .solid and .full. A box with a rectangle that cuts samples of chroma
+ * has a `full` if all components of a plane cut it alike. */
 static void
 deal_shapes (CfArea *area)
 {
   CfShape ordered[CF_AREA_SHAPES];
   unsigned n = 0;
+  const bool alike = !area->ellipses && !area->invert && !area->map && !area->interlaced &&
+      pixels_alike (cf_format_info (area->format));
 
+  area->plain = true;
   for (unsigned b = 0; b < area->n_boxes; b++) {
     CfBox *box = &area->box[b];
 
@@ -455,6 +459,15 @@ deal_shapes (CfArea *area)
               r.x + r.width >= box->write.x + box->write.width && r.y + r.height >= box->write.y + box->write.height);
     }
     box->n = n - box->shape;
+    if (box->solid)
+      box->full = box->write;
+    else if (alike && box->n == 1) {
+      const CfShape *s = &ordered[box->shape];
+
+      box->full = (CfRect) { s->x, s->y, s->width, s->height };
+      clip (&box->full, area->width, area->height);
+    }
+    area->plain = area->plain && box->full.width > 0;
   }
   memcpy (area->shape, ordered, n * sizeof *ordered);
 }

@@ -27,6 +27,7 @@ typedef struct {
   CfRect write, read; /* the rectangle that may change, and the one that the filter reads for it */
   unsigned shape, n;  /* the first of its shapes, and their number */
   bool solid;         /* the strength is 255 everywhere */
+  CfRect full;        /* it is 255 there and 0 beside it; no width: it is otherwise */
   CfRect sheet;       /* the rectangle that is copied into a sheet (core/plan.c), which may reach beyond the frame; no
                          width: the box is filtered by itself */
 } CfBox;
@@ -46,6 +47,7 @@ struct CfArea {
   CfFormat format;
   int width, height;
   bool interlaced, anchored, ellipses, invert, whole;
+  bool plain;   /* all boxes have a `full` */
   bool by_halo; /* false: the filter reads the whole frame, whatever it filters */
   unsigned n_boxes, n_shapes;
   CfBox box[CF_AREA_BOXES];

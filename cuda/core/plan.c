@@ -450,7 +450,7 @@ enqueue_area (CfPlan *plan, CfStream *stream, const CfFrame *frame, CfStatus *st
         area->width, area->height, plan->video.width, plan->video.height);
   if (code == CF_OK && frame->out->plane[0].data == frame->scratch->plane[0].data && !cf_area_info (area).solid)
     code = cf_fail (status, CF_BAD_VALUE, "the output is the scratch image, but the area has strengths below 255");
-  if (code == CF_OK && filters_boxes (plan, area) && cf_area_info (area).solid)
+  if (code == CF_OK && filters_boxes (plan, area) && area->plain)
     return plan->ops->enqueue_boxes (plan, stream, area, frame->copies, frame->in, frame->out, status);
   if (code == CF_OK)
     code = area->by_halo ? filter_boxes (plan, stream, area, frame->in, frame->scratch, status)

@@ -42,6 +42,7 @@ struct Strip {
   uint8_t *out;
   long long in_pitch, out_pitch;
   int row_bytes, height, ny, parts;
+  Part write; /* what is written of it, in bytes and rows */
   int first_sum, sum_windows, first_paint, paint_windows;
   uint8_t group;
   uint8_t in_lead, out_lead;   /* bytes from a multiple of 16 to the first sample */
@@ -285,7 +286,7 @@ from_phase (const unsigned pattern[6], int phase)
 template<class VALUE> __device__ __forceinline__ void
 write_rows (const Strip &s, int at, int y0, int rows, int phase, VALUE value)
 {
-  const unsigned mask = bytes_within (at, 0, s.row_bytes) & ~bytes_within (at, s.gap, s.gap + 1);
+  const unsigned mask = bytes_within (at, s.write.left, s.write.right) & ~bytes_within (at, s.gap, s.gap + 1);
   const bool whole = mask == 0xffff && s.in_vectors && s.in_lead == s.out_lead;
   const uint4 copied = from_phase (s.copied, phase);
   const uint8_t *in = s.in + y0 * s.in_pitch + at;
@@ -301,7 +302,7 @@ write_rows (const Strip &s, int at, int y0, int rows, int phase, VALUE value)
     in += warps * s.in_pitch;
     if (s.copies && r + warps < rows)
       ahead = load_bytes (in, mask, whole);
-    store_bytes (out, mask, s.out_vectors, make_uint4 ((v.x & ~copied.x) | (old.x & copied.x),
+    store_bytes (out, y0 + r >= s.write.top && y0 + r < s.write.below ? mask : 0, s.out_vectors, make_uint4 ((v.x & ~copied.x) | (old.x & copied.x),
         (v.y & ~copied.y) | (old.y & copied.y), (v.z & ~copied.z) | (old.z & copied.z),
         (v.w & ~copied.w) | (old.w & copied.w)));
   }
@@ -438,6 +439,7 @@ make_strip (const CfVideo &video, const CfConvolution &c, const CfView *in, cons
   s->gap = -1;
   s->row_bytes = (int) cf_plane_row_bytes (video.format, video.width, lead.plane);
   s->height = lead.height;
+  s->write = Part { 0, s->row_bytes, 0, s->height };
   s->in_pitch = (long long) lead.pitch;
   s->out_pitch = (long long) out[first].pitch;
   for (int i = first; i < n; i++)
@@ -489,10 +491,10 @@ deal_strip (Hiding *w, Strip *s, int rows)
   w->paint_blocks += s->paint_windows * s->parts * s->ny;
 }
 
-/* Adds a frame. Returns false, and adds nothing, where the launch has no room for it. */
+/* Adds a frame, the area's box `box` if there is an area. Returns false, and adds nothing, where the launch has no room for it. */
 bool
 add_frame (Hiding *w, const CfVideo &video, const CfCommon &common, const CfConvolution &c, int sms, size_t capacity,
-    const CfImage *in, const CfImage *out)
+    const CfBox *box, const CfImage *in, const CfImage *out)
 {
   CfView from[CF_MAX_VIEWS], to[CF_MAX_VIEWS];
   int cells[CF_MAX_VIEWS], first = w->cells, rows, strips = w->n;
@@ -517,6 +519,13 @@ add_frame (Hiding *w, const CfVideo &video, const CfCommon &common, const CfConv
     if (done[i])
       continue;
     make_strip (video, c, from, to, n, i, cells, &w->strip[strips]);
+    if (box && box->full.width > 0 && !box->solid) {
+      const RestPlane &plane = w->rest.plane[from[i].plane];
+      const Part all = part_of (plane, hole_of (box->write)), part = part_of (plane, hole_of (box->full));
+
+      w->strip[strips].write = { part.left - all.left, part.right - all.left, part.top - all.top,
+        part.below - all.top };
+    }
     all_rows += (long long) w->strip[strips].paint_windows * w->strip[strips].height;
     strips++;
     for (int k = i; k < n; k++)
@@ -584,17 +593,18 @@ convolve_hide_launch (const CfPlan *plan, const CfConvolution &c, const CfVideo 
     make_rest (area, in, out, copies, &work.rest);
   work.paint_blocks = work.rest.blocks;
   for (unsigned i = 0; code == CF_OK && i < (area ? area->n_boxes : 1); i++) {
-    const CfRect &rect = area ? area->box[i].write : frame;
+    const CfBox *box = area ? &area->box[i] : NULL;
+    const CfRect &rect = box ? box->write : frame;
     CfImage from, to;
 
     cf_image_part (&from, in, &rect);
     cf_image_part (&to, out, &rect);
     video.width = rect.width;
     video.height = rect.height;
-    if (add_frame (&work, video, plan->common, c, sms, capacity, &from, &to))
+    if (add_frame (&work, video, plan->common, c, sms, capacity, box, &from, &to))
       continue;
     code = launch (&work, bytes, pdl, stream, status); /* an empty launch has room for any frame */
-    add_frame (&work, video, plan->common, c, sms, capacity, &from, &to);
+    add_frame (&work, video, plan->common, c, sms, capacity, box, &from, &to);
   }
   return code == CF_OK ? launch (&work, bytes, pdl, stream, status) : code;
 }

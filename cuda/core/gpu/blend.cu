@@ -15,7 +15,7 @@ constexpr int block_w = 32, block_h = 8;
 struct Box {
   uint16_t shape, n;
   int16_t across; /* blocks side by side in a plane */
-  bool solid;
+  bool full; /* the strength is 255 in all of its Hole */
   int first_block;
 };
 
@@ -116,7 +116,7 @@ blend_word (const Work &work, const uint8_t *in, const uint8_t *filtered, uint8_
 }
 
 /* Map: the first blocks copy the rest of the frame (copy_rest ()), while the filter's kernels still run. The others
- * wait for these kernels. Each has a part of a box in a plane: a window, where the strength is 255 everywhere; else 32
+ * wait for these kernels. Each has a part of a box in a plane: a window, where the strength is 255 or 0 only (CfBox.full); else 32
  * columns of 8 rows, and a thread has one column and its components there. Strengths come from the shapes, an argument
  * of the kernel, and from the map. No byte is read behind its own store. None is stored twice: so a box never shows the
  * input alone, not even meanwhile. */
@@ -141,7 +141,7 @@ blend (const __grid_constant__ Work work)
   int strength = 0, w_sub = -1;
 
   griddep_wait ();
-  if (box.solid) {
+  if (box.full) {
     copy_window (rest, plane, work.filtered[p], work.filtered_pitch[p], part_of (plane, hole), x, y,
         (int) threadIdx.y, (int) threadIdx.x, 0);
     return;
@@ -207,11 +207,12 @@ fill_work (Work *work, const CfFrame *frame, const void *map)
   work->blocks = work->rest.blocks;
   for (unsigned i = 0; i < area->n_boxes; i++) {
     const CfBox &b = area->box[i];
-    const int across = b.solid ? (bytes * (b.write.width + 1) + 15 + rest_w - 1) / rest_w
-                               : (b.write.width + block_w - 1) / block_w;
-    const int down = (b.write.height + (b.solid ? rest_h : block_h) - 1) / (b.solid ? rest_h : block_h);
+    const bool full = b.full.width > 0;
+    const int across = full ? (bytes * (b.write.width + 1) + 15 + rest_w - 1) / rest_w
+                            : (b.write.width + block_w - 1) / block_w;
+    const int down = (b.write.height + (full ? rest_h : block_h) - 1) / (full ? rest_h : block_h);
 
-    work->box[i] = { (uint16_t) b.shape, (uint16_t) b.n, (int16_t) across, b.solid, work->blocks };
+    work->box[i] = { (uint16_t) b.shape, (uint16_t) b.n, (int16_t) across, full, work->blocks };
     work->blocks += across * down * info->n_planes;
   }
   memcpy (work->shape, area->shape, area->n_shapes * sizeof *area->shape);

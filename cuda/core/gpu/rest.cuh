@@ -35,6 +35,12 @@ struct Rest {
   Hole hole[CF_AREA_BOXES];
 };
 
+inline Hole
+hole_of (const CfRect &r)
+{
+  return { (int16_t) r.x, (int16_t) r.y, (int16_t) r.width, (int16_t) r.height };
+}
+
 /* Fills it in. Without `copies` it has no blocks. */
 inline void
 make_rest (const CfArea *area, const CfImage *in, const CfImage *out, bool copies, Rest *rest)
@@ -68,26 +74,22 @@ make_rest (const CfArea *area, const CfImage *in, const CfImage *out, bool copie
       rest->blocks += plane.windows * ((plane.rows + rest_h - 1) / rest_h);
   }
   for (unsigned i = 0; i < area->n_boxes; i++) {
-    const CfRect &r = area->box[i].write;
-
-    rest->hole[i] = { (int16_t) r.x, (int16_t) r.y, (int16_t) r.width, (int16_t) r.height };
+    rest->hole[i] = hole_of (area->box[i].full.width > 0 ? area->box[i].full : area->box[i].write);
   }
 }
 
 #ifdef __CUDACC__
 
-/* The bytes of a plane that are in a box. */
+/* The bytes of a plane whose samples have pixels in a box. */
 struct Part {
   int left, right, top, below;
 };
 
-__device__ __forceinline__ Part
+__host__ __device__ __forceinline__ Part
 part_of (const RestPlane &plane, const Hole &box)
 {
-  const int left = (box.x >> plane.w_sub) * plane.group, top = box.y >> plane.h_sub;
-
-  return Part { left, left + ((box.width + (1 << plane.w_sub) - 1) >> plane.w_sub) * plane.group, top,
-    top + ((box.height + (1 << plane.h_sub) - 1) >> plane.h_sub) };
+  return Part { (box.x >> plane.w_sub) * plane.group, (((box.x + box.width - 1) >> plane.w_sub) + 1) * plane.group,
+    box.y >> plane.h_sub, ((box.y + box.height - 1) >> plane.h_sub) + 1 };
 }
 
 /* Copies the x-th window of the y-th 32 rows of a part of a plane, but not what lies in the boxes of `but`, a bit each.
