@@ -42,13 +42,13 @@ struct Strip {
   uint8_t *out;
   long long in_pitch, out_pitch;
   int row_bytes, height, ny, parts;
-  Part write; /* what is written of it, in bytes and rows */
   int first_sum, sum_windows, first_paint, paint_windows;
   uint8_t group;
-  uint8_t in_lead, out_lead;   /* bytes from a multiple of 16 to the first sample */
-  bool in_vectors, out_vectors; /* in all rows alike */
-  bool copies;                  /* some samples are copied from the input */
-  int gap;                      /* the byte of a row that no component has; < 0: none */
+  uint8_t in_lead, out_lead;       /* bytes from a multiple of 16 to the first sample */
+  bool in_vectors, out_vectors;    /* in all rows alike */
+  uint8_t left, right, top, below; /* bytes and rows at its edges that are not written */
+  bool copies;                     /* some samples are copied from the input */
+  int gap;                         /* the byte of a row that no component has; < 0: none */
   /* The bytes of a pixel group again and again: the colour of a fill, and 255 in samples that are copied. */
   unsigned color[6], copied[6];
   Slot slot[4];
@@ -286,7 +286,7 @@ from_phase (const unsigned pattern[6], int phase)
 template<class VALUE> __device__ __forceinline__ void
 write_rows (const Strip &s, int at, int y0, int rows, int phase, VALUE value)
 {
-  const unsigned mask = bytes_within (at, s.write.left, s.write.right) & ~bytes_within (at, s.gap, s.gap + 1);
+  const unsigned mask = bytes_within (at, s.left, s.row_bytes - s.right) & ~bytes_within (at, s.gap, s.gap + 1);
   const bool whole = mask == 0xffff && s.in_vectors && s.in_lead == s.out_lead;
   const uint4 copied = from_phase (s.copied, phase);
   const uint8_t *in = s.in + y0 * s.in_pitch + at;
@@ -302,9 +302,9 @@ write_rows (const Strip &s, int at, int y0, int rows, int phase, VALUE value)
     in += warps * s.in_pitch;
     if (s.copies && r + warps < rows)
       ahead = load_bytes (in, mask, whole);
-    store_bytes (out, y0 + r >= s.write.top && y0 + r < s.write.below ? mask : 0, s.out_vectors, make_uint4 ((v.x & ~copied.x) | (old.x & copied.x),
-        (v.y & ~copied.y) | (old.y & copied.y), (v.z & ~copied.z) | (old.z & copied.z),
-        (v.w & ~copied.w) | (old.w & copied.w)));
+    store_bytes (out, y0 + r >= s.top && y0 + r < s.height - s.below ? mask : 0, s.out_vectors,
+        make_uint4 ((v.x & ~copied.x) | (old.x & copied.x), (v.y & ~copied.y) | (old.y & copied.y),
+            (v.z & ~copied.z) | (old.z & copied.z), (v.w & ~copied.w) | (old.w & copied.w)));
   }
 }
 
@@ -320,8 +320,7 @@ template<int BYTES> __global__ void __launch_bounds__ (threads)
 fill_kernel (const __grid_constant__ Hiding work)
 {
   if ((int) blockIdx.x < work.rest.blocks) {
-    griddep_wait ();
-    copy_rest (work.rest, (int) blockIdx.x, (int) threadIdx.x / 32, (int) threadIdx.x & 31);
+    copy_rest (work.rest, (int) blockIdx.x, (int) threadIdx.x / 32, (int) threadIdx.x & 31, true);
     return;
   }
   const Strip &s = strip_of_block<&Strip::first_paint> (work);
@@ -356,9 +355,7 @@ paint_kernel (const __grid_constant__ Hiding work)
   const int thread = (int) threadIdx.x, warp = thread / 32, lane = thread & 31;
 
   if ((int) blockIdx.x < work.rest.blocks) {
-    if (work.sum_blocks == 0)
-      griddep_wait ();
-    copy_rest (work.rest, (int) blockIdx.x, warp, lane);
+    copy_rest (work.rest, (int) blockIdx.x, warp, lane, work.sum_blocks == 0);
     return;
   }
   const Strip &s = strip_of_block<&Strip::first_paint> (work);
@@ -439,7 +436,6 @@ make_strip (const CfVideo &video, const CfConvolution &c, const CfView *in, cons
   s->gap = -1;
   s->row_bytes = (int) cf_plane_row_bytes (video.format, video.width, lead.plane);
   s->height = lead.height;
-  s->write = Part { 0, s->row_bytes, 0, s->height };
   s->in_pitch = (long long) lead.pitch;
   s->out_pitch = (long long) out[first].pitch;
   for (int i = first; i < n; i++)
@@ -519,12 +515,15 @@ add_frame (Hiding *w, const CfVideo &video, const CfCommon &common, const CfConv
     if (done[i])
       continue;
     make_strip (video, c, from, to, n, i, cells, &w->strip[strips]);
-    if (box && box->full.width > 0 && !box->solid) {
+    if (box && box->full.width > 0) {
       const RestPlane &plane = w->rest.plane[from[i].plane];
       const Part all = part_of (plane, hole_of (box->write)), part = part_of (plane, hole_of (box->full));
+      Strip &s = w->strip[strips];
 
-      w->strip[strips].write = { part.left - all.left, part.right - all.left, part.top - all.top,
-        part.below - all.top };
+      s.left = (uint8_t) (part.left - all.left);
+      s.right = (uint8_t) (all.right - part.right);
+      s.top = (uint8_t) (part.top - all.top);
+      s.below = (uint8_t) (all.below - part.below);
     }
     all_rows += (long long) w->strip[strips].paint_windows * w->strip[strips].height;
     strips++;

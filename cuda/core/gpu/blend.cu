@@ -127,7 +127,7 @@ blend (const __grid_constant__ Work work)
   int b = 0;
 
   if ((int) blockIdx.x < rest.blocks) {
-    copy_rest (rest, (int) blockIdx.x, (int) threadIdx.y, (int) threadIdx.x);
+    copy_rest (rest, (int) blockIdx.x, (int) threadIdx.y, (int) threadIdx.x, false);
     return;
   }
   while (b + 1 < rest.n_holes && (int) blockIdx.x >= work.box[b + 1].first_block)
@@ -140,12 +140,12 @@ blend (const __grid_constant__ Work work)
   const RestPlane &plane = rest.plane[p];
   int strength = 0, w_sub = -1;
 
-  griddep_wait ();
   if (box.full) {
     copy_window (rest, plane, work.filtered[p], work.filtered_pitch[p], part_of (plane, hole), x, y,
-        (int) threadIdx.y, (int) threadIdx.x, 0);
+        (int) threadIdx.y, (int) threadIdx.x, 0, true);
     return;
   }
+  griddep_wait ();
   for (int i = 0; i < work.n_components; i++) {
     const Component &c = work.comp[i];
     const int column = x * block_w + (int) threadIdx.x, row = y * block_h + (int) threadIdx.y;

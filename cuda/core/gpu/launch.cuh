@@ -184,7 +184,7 @@ prefetch_rows (const uint8_t *in, long long pitch, int bytes, int height, int x,
   }
 }
 
-/* load_bytes () and store_bytes () byte by byte. Not inlined, see store_quad_samples (). */
+/* load_bytes () byte by byte. Not inlined, see store_quad_samples (). */
 static __device__ __noinline__ uint4
 load_one_by_one (const uint8_t *from, unsigned mask)
 {
@@ -195,17 +195,6 @@ load_one_by_one (const uint8_t *from, unsigned mask)
     if (mask >> b & 1)
       word[b / 4] |= (unsigned) __ldcg (from + b) << b % 4 * 8;
   return make_uint4 (word[0], word[1], word[2], word[3]);
-}
-
-static __device__ __noinline__ void
-store_one_by_one (uint8_t *to, unsigned mask, uint4 v)
-{
-  const unsigned word[4] = { v.x, v.y, v.z, v.w };
-
-#pragma unroll
-  for (int b = 0; b < 16; b++)
-    if (mask >> b & 1)
-      to[b] = (uint8_t) (word[b / 4] >> b % 4 * 8);
 }
 
 /* Loads 16 bytes. `mask` has a bit for each that is wanted; the others are anything. `whole`: the address is a multiple
@@ -223,10 +212,20 @@ load_bytes (const uint8_t *from, unsigned mask, bool whole)
 __device__ __forceinline__ void
 store_bytes (uint8_t *to, unsigned mask, bool aligned, uint4 v)
 {
+  const unsigned word[4] = { v.x, v.y, v.z, v.w };
+
   if (aligned && mask == 0xffff)
     *(uint4 *) to = v;
   else if (mask)
-    store_one_by_one (to, mask, v);
+#pragma unroll
+    for (int w = 0; w < 4; w++)
+      if (aligned && (mask >> 4 * w & 15) == 15)
+        ((unsigned *) to)[w] = word[w];
+      else
+#pragma unroll
+        for (int b = 0; b < 4; b++)
+          if (mask >> (4 * w + b) & 1)
+            to[4 * w + b] = (uint8_t) (word[w] >> 8 * b);
 }
 
 /* Returns a mask of the 16 bytes from `at` on: a bit is set if its byte is in left .. right - 1. */

@@ -67,8 +67,7 @@ make_rest (const CfArea *area, const CfImage *in, const CfImage *out, bool copie
     plane.group = (int) cf_plane_row_bytes (info->format, 1 << plane.w_sub, p);
     plane.row_bytes = (int) cf_plane_row_bytes (info->format, area->width, p);
     plane.rows = cf_plane_rows (info->format, area->height, p);
-    plane.windows = (plane.row_bytes + (plane.out_pitch % 16 ? 15 : (int) ((uintptr_t) plane.out % 16)) + rest_w - 1)
-        / rest_w;
+    plane.windows = (plane.row_bytes + (int) ((uintptr_t) plane.out % 16) + rest_w - 1) / rest_w;
     plane.first_block = rest->blocks;
     if (copies)
       rest->blocks += plane.windows * ((plane.rows + rest_h - 1) / rest_h);
@@ -93,46 +92,56 @@ part_of (const RestPlane &plane, const Hole &box)
 }
 
 /* Copies the x-th window of the y-th 32 rows of a part of a plane, but not what lies in the boxes of `but`, a bit each.
+ * `wait`: waits (griddep_wait ()) before it reads.
  * Windows begin where the address of the output is a multiple of 16, up to 15 bytes before the part. A lane has 16
  * bytes of each row of its warp, and loads all of them before it stores the first; beyond the part it reads what lies
- * there, but not behind the plane. */
+ * there, but not behind the plane. Where rows do not lie alike, all goes byte by byte. */
 __device__ __forceinline__ void
 copy_window (const Rest &rest, const RestPlane &plane, const uint8_t *from, long long from_pitch, const Part &part,
-    int x, int y, int warp, int lane, unsigned long long but)
+    int x, int y, int warp, int lane, unsigned long long but, bool wait)
 {
   const int first = part.top + y * rest_h + warp;
+  const int at = part.left - (int) ((uintptr_t) (plane.out + part.left) & 15) + x * rest_w + 16 * lane;
+  const bool aligned = plane.out_pitch % 16 == 0, alike = aligned && ((from_pitch | (from - plane.out)) & 15) == 0;
+  const int whole = !alike ? 0 : at + 16 <= plane.row_bytes ? plane.rows : plane.rows - 1; /* rows in vectors */
+  const unsigned within = bytes_within (at, part.left, part.right);
+  const uint8_t *in = from + first * from_pitch + at;
+  uint8_t *to = plane.out + first * plane.out_pitch + at;
   unsigned mask[rest_batch];
-  uint8_t *to[rest_batch];
   uint4 v[rest_batch];
 
 #pragma unroll
-  for (int i = 0; i < rest_batch; i++) {
-    const int row = first + i * 8;
-    const long long lead = (uintptr_t) (plane.out + row * plane.out_pitch + part.left) & 15;
-    const int at = part.left - (int) lead + x * rest_w + 16 * lane;
-    const uint8_t *source = from + row * from_pitch + at;
-    const bool whole = ((uintptr_t) source & 15) == 0 && (row + 1 < plane.rows || at + 16 <= plane.row_bytes);
+  for (int i = 0; i < rest_batch; i++)
+    mask[i] = first + 8 * i < part.below ? within : 0;
+#pragma unroll 1
+  for (; but; but &= but - 1) {
+    const Part hole = part_of (plane, rest.hole[__ffsll ((long long) but) - 1]);
+    const unsigned beside = ~bytes_within (at, hole.left, hole.right);
 
-    to[i] = plane.out + row * plane.out_pitch + at;
-    mask[i] = row < part.below ? bytes_within (at, part.left, part.right) : 0;
-    for (unsigned long long left = but; left; left &= left - 1) {
-      const Part hole = part_of (plane, rest.hole[__ffsll ((long long) left) - 1]);
-
-      if (row >= hole.top && row < hole.below)
-        mask[i] &= ~bytes_within (at, hole.left, hole.right);
-    }
-    v[i] = load_bytes (source, mask[i], whole);
+#pragma unroll
+    for (int i = 0; i < rest_batch; i++)
+      if (first + 8 * i >= hole.top && first + 8 * i < hole.below)
+        mask[i] &= beside;
   }
+  if (wait)
+    griddep_wait ();
 #pragma unroll
   for (int i = 0; i < rest_batch; i++)
-    store_bytes (to[i], mask[i], true, v[i]);
+    if (mask[i] && first + 8 * i < whole)
+      v[i] = __ldcg ((const uint4 *) (in + 8 * i * from_pitch));
+#pragma unroll
+  for (int i = 0; i < rest_batch; i++)
+    if (mask[i] && first + 8 * i >= whole)
+      v[i] = load_one_by_one (in + 8 * i * from_pitch, mask[i]);
+#pragma unroll
+  for (int i = 0; i < rest_batch; i++)
+    store_bytes (to + 8 * i * plane.out_pitch, mask[i], aligned, v[i]);
 }
 
-/* Copies a block's part of what no box has. It does not wait (griddep_wait ()), and need not in a kernel that is queued
- * behind others that filter the frame: it reads what was complete before these began, and writes what they do not
- * touch. */
+/* Copies a block's part of what no box has. It need not wait in a kernel that is queued behind others that filter the
+ * frame: it reads what was complete before these began, and writes what they do not touch. */
 __device__ __forceinline__ void
-copy_rest (const Rest &rest, int block, int warp, int lane)
+copy_rest (const Rest &rest, int block, int warp, int lane, bool wait)
 {
   unsigned long long meets = 0;
   int p = 0;
@@ -140,8 +149,10 @@ copy_rest (const Rest &rest, int block, int warp, int lane)
   while (p + 1 < rest.n_planes && block >= rest.plane[p + 1].first_block)
     p++;
   const RestPlane &plane = rest.plane[p];
-  const int x = (block - plane.first_block) % plane.windows, y = (block - plane.first_block) / plane.windows;
+  const int y = (int) ((unsigned) (block - plane.first_block) / (unsigned) plane.windows);
+  const int x = block - plane.first_block - y * plane.windows;
 
+#pragma unroll 1
   for (int i = 0; i < rest.n_holes; i++) {
     const Part part = part_of (plane, rest.hole[i]);
 
@@ -150,7 +161,7 @@ copy_rest (const Rest &rest, int block, int warp, int lane)
       meets |= 1ull << i;
   }
   copy_window (rest, plane, plane.in, plane.in_pitch, Part { 0, plane.row_bytes, 0, plane.rows }, x, y, warp, lane,
-      meets);
+      meets, wait);
 }
 
 #endif /* __CUDACC__ */
