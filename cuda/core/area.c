@@ -438,10 +438,10 @@ take_rects (CfArea *area, const CfAreaSpec *spec, CfRect *pixels, unsigned *n, C
 static void
 deal_shapes (CfArea *area)
 {
-  CfShape ordered[CF_AREA_SHAPES];
-  unsigned n = 0;
   const bool alike = !area->ellipses && !area->invert && !area->map && !area->interlaced &&
       pixels_alike (cf_format_info (area->format));
+  CfShape ordered[CF_AREA_SHAPES];
+  unsigned n = 0;
 
   area->plain = true;
   for (unsigned b = 0; b < area->n_boxes; b++) {

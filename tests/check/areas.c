@@ -258,6 +258,27 @@ filter_regions (Areas *a, const Random *r, const void *params)
   return true;
 }
 
+/* Makes regions end in the middle of a sample of chroma, at random: what is filtered for them stays the same. */
+static void
+cut_regions (const Areas *a, Random *r, uint64_t *state)
+{
+  const CfFormatInfo *info = cf_format_info (a->video.format);
+  int across = 0, down = 0; /* most pixels that may be cut off */
+
+  for (int i = 0; i < info->n_components; i++) {
+    across = MAX (across, info->comp[i].w_sub);
+    down = MAX (down, info->comp[i].h_sub);
+  }
+  for (unsigned i = 0; i < r->spec.n_rects; i++) {
+    const int left = pick (state, 0, across), top = pick (state, 0, down);
+
+    r->rect[i].x += left;
+    r->rect[i].y += top;
+    r->rect[i].width -= left + pick (state, 0, across);
+    r->rect[i].height -= top + pick (state, 0, down);
+  }
+}
+
 /* Takes the frame and random ones behind it into the history of both plans, where the filter looks ahead. */
 static bool
 take_frames (Areas *a, uint64_t *state, CfStatus *status)
@@ -346,6 +367,8 @@ check_frame (Areas *a, int frame, const void *params, uint64_t *state)
     good = a->traits.anchored ? filter_regions (a, &r, params)
                               : cf_plan_enqueue (a->whole, NULL,
                                     &(CfFrame) { .in = &a->in.image, .out = &a->filtered.image }, &status) == CF_OK;
+  if (a->traits.anchored)
+    cut_regions (a, &r, state);
   blend (&r, &a->in.image, &a->filtered.image, &a->expected.image);
   area = cf_area_new (&a->video, &a->traits, &r.spec, &status);
   if (area && where == IN_SCRATCH && !cf_area_info (area).solid)
