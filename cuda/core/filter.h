@@ -66,7 +66,7 @@ typedef struct {
   CfCode (*update) (CfPlan *plan, CfStatus *status); /* after a change of plan->params, which are checked */
   CfCode (*enqueue) (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage *out, CfStatus *status);
   /* Filters the boxes of an area, each as a frame of its own, at once; with `copies`, where all boxes have a
-   * CfBox.full, also copies what is beside these. Writes CfBox.full of a box, or all of one that has none. Only anchored
+   * CfBox.full, also copies what is beside these. Writes CfBox.full of a box, all of one that has none. Only anchored
    * filters have it. `out` may be `in`. NULL: `enqueue` filters one box after the other. */
   CfCode (*enqueue_boxes) (CfPlan *plan, CfStream *stream, const CfArea *area, bool copies, const CfImage *in,
       const CfImage *out, CfStatus *status);

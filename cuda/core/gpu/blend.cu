@@ -116,10 +116,10 @@ blend_word (const Work &work, const uint8_t *in, const uint8_t *filtered, uint8_
 }
 
 /* Map: the first blocks copy the rest of the frame (copy_rest ()), while the filter's kernels still run. The others
- * wait for these kernels. Each has a part of a box in a plane: a window, where the strength is 255 or 0 only (CfBox.full); else 32
- * columns of 8 rows, and a thread has one column and its components there. Strengths come from the shapes, an argument
- * of the kernel, and from the map. No byte is read behind its own store. None is stored twice: so a box never shows the
- * input alone, not even meanwhile. */
+ * wait for these kernels. Each has a part of a box in a plane: a window of what is written of a box that has a
+ * CfBox.full; else 32 columns of 8 rows, and a thread has one column and its components there. Strengths come from the
+ * shapes, an argument of the kernel, and from the map. No byte is read behind its own store. None is stored twice: so a
+ * box never shows the input alone, not even meanwhile. */
 __global__ void __launch_bounds__ (block_w *block_h)
 blend (const __grid_constant__ Work work)
 {
