@@ -487,8 +487,8 @@ deal_strip (Hiding *w, Strip *s, int rows)
   w->paint_blocks += s->paint_windows * s->parts * s->ny;
 }
 
-/* Adds a frame, which is `box` of an area if there is one. Returns false, and adds nothing, where the launch has no room
- * for it. */
+/* Adds a frame, which is `box` of an area if there is one. Returns false, and adds nothing, where the launch has no
+ * room for it. */
 bool
 add_frame (Hiding *w, const CfVideo &video, const CfCommon &common, const CfConvolution &c, int sms, size_t capacity,
     const CfBox *box, const CfImage *in, const CfImage *out)
