@@ -44,6 +44,7 @@ static _Thread_local struct {
   int pushed, number[8], lost_run, hung_run, error;
   bool waits, patient;
   const int *hurry;
+  int n_waits; /* FAKE_WAIT, in all runs */
 } mine;
 
 /* ---- calls ------------------------------------------------------------------ */
@@ -192,6 +193,7 @@ call (FakeKind kind)
   }
   fake.misuse += mine.pushed == 0 && kind != FAKE_COUNT && kind != FAKE_PUSH;
   fake.calls++;
+  mine.n_waits += kind == FAKE_WAIT;
   if (n < FAKE_MAX_CALLS)
     fake.kind[n] = kind;
   /* A thread that was on its way here when another found that the GPU hangs could not know. */
@@ -199,6 +201,12 @@ call (FakeKind kind)
       hangs (fake_number_now ()))
     fake.blocked += mine.hung_run == run || in_doubt;
   return is_to_fail (n, kind) ? fail (kind) : cudaSuccess;
+}
+
+int
+fake_own_waits (void)
+{
+  return mine.n_waits;
 }
 
 int

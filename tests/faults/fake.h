@@ -106,6 +106,8 @@ void fake_wait_for_hurry (void);
 void fake_await_wait (void);
 /* Lets time pass. */
 void fake_pass (uint64_t ns);
+/* Returns how often the calling thread has waited for the GPU. */
+int fake_own_waits (void);
 /* Counts a call. Returns the CUDA error with which it fails, 0: it does not. */
 int fake_call (FakeKind kind);
 /* Returns cf_gpu_lost, but does not record that the calling thread knows of the loss. */
