@@ -125,11 +125,6 @@ struct SeparableWeights {
   int row[64], col[64];
 };
 
-/* Weights of separable.cu, one axis each: tap i at byte 32 + i, zeros around. */
-struct AxisWeights {
-  uint4 row[9], col[9];
-};
-
 /* One byte of each weight of an axis, for long.cu. Row 8 p + n is for output 4 (n / 2) + 2 p + n % 2 of a warp. From
  * byte 16 on it has a weight for each sample, beginning with the first one that output 0 may need; zeros around. */
 struct LongAxis {
@@ -219,10 +214,6 @@ bool convolve_packed_quads_launch (Work *work, const CfConvolution &c, Operands 
     CfCode *code, CfStatus *status);
 bool convolve_sparse_launch (Work *work, const CfConvolution &c, int max_shared, Operands *operands,
     cudaStream_t stream, CfCode *code, CfStatus *status);
-/* Returns true if a block needs no more shared memory than max_shared bytes. */
-bool convolve_separable_fits (const CfConvolution &c, bool is_signed, int max_shared);
-CfCode convolve_separable_launch (Work *work, const AxisWeights &weights, bool is_signed, cudaStream_t stream,
-    CfStatus *status);
 CfCode convolve_wide_launch (Work *work, const SeparableWeights &weights, cudaStream_t stream, CfStatus *status);
 /* Returns the bytes of device memory, cleared, that convolve_hide_launch needs for frames up to a size. */
 size_t convolve_hide_bytes (const CfVideo *largest);
@@ -250,7 +241,6 @@ CfCode convolve_packed_quads_init (int max_shared, CfStatus *status);
 CfCode convolve_packed_rgb_init (int max_shared, CfStatus *status);
 CfCode convolve_dense_init (int max_shared, CfStatus *status);
 CfCode convolve_sparse_init (int max_shared, bool *there, CfStatus *status);
-CfCode convolve_separable_init (int max_shared, CfStatus *status);
 CfCode convolve_wide_init (int max_shared, CfStatus *status);
 CfCode convolve_hide_init (int max_shared, CfStatus *status);
 CfCode convolve_long_init (int max_shared, CfStatus *status);

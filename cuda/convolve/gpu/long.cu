@@ -170,7 +170,7 @@ loads_words (const Group &g)
 {
   const uintptr_t all = ((uintptr_t) g.in & ~(uintptr_t) (g.step == 2 ? 3 : 0)) | (uintptr_t) g.in_pitch;
 
-  return !g.gray && (XL == 1 ? g.in_words : g.step <= 2 && (all & (8u * g.step - 1)) == 0);
+  return XL == 1 ? g.in_words : g.step <= 2 && !g.gray && (all & (8u * g.step - 1)) == 0;
 }
 
 /* Copies the words of a plane of bytes that are inside the image: eight threads a row. */
@@ -202,7 +202,7 @@ fill_bytes (const Group &g, const RowTile &t)
 
 /* Loads the words that are inside the image, of pixels of STEP samples of XL bytes. */
 template<int XL, int STEP> __device__ __forceinline__ void
-fill_pixels (const Group &g, const RowTile &t)
+fill_pixels (const Work &work, const Group &g, const RowTile &t)
 {
   constexpr int count = 8, size = XL * STEP; /* bytes of a pixel */
   const bool second = STEP == 2 && ((uintptr_t) g.in & 2) != 0; /* of two 16-bit samples */
@@ -243,7 +243,9 @@ fill_pixels (const Group &g, const RowTile &t)
         b = __vminu2 (b >> g.shift & mask, top);
         *t.word (0, r[i], c[i]) = __byte_perm (a, b, 0x6420);
         *t.word (1, r[i], c[i]) = __byte_perm (a, b, 0x7531);
-      } else
+      } else if (STEP >= 3 && g.gray)
+        *t.word (0, r[i], c[i]) = gray_word<STEP == 3 ? 3 : 4> (work, g, w[i]);
+      else
         for (int p = 0; p < g.planes; p++)
           *t.word (p, r[i], c[i]) = pick_bytes<size> (w[i], (unsigned) g.plane_offset (p));
     }
@@ -308,17 +310,17 @@ fill_rows (const Work &work, const Group &g, const RowTile &t)
   const bool fast = loads_words<XL> (g), is_edge = t.x < 0 || t.x + 4 * t.words > g.width;
 
   if (fast && XL == 2 && g.step == 1)
-    fill_pixels<2, 1> (g, t);
+    fill_pixels<2, 1> (work, g, t);
   else if (fast && XL == 2)
-    fill_pixels<2, 2> (g, t);
+    fill_pixels<2, 2> (work, g, t);
   else if (fast && g.step == 1)
     fill_bytes (g, t);
   else if (fast && g.step == 2)
-    fill_pixels<1, 2> (g, t);
+    fill_pixels<1, 2> (work, g, t);
   else if (fast && g.step == 3)
-    fill_pixels<1, 3> (g, t);
+    fill_pixels<1, 3> (work, g, t);
   else if (fast)
-    fill_pixels<1, 4> (g, t);
+    fill_pixels<1, 4> (work, g, t);
   if (!fast || work.border == CF_BORDER_CONSTANT
       || (is_edge && (work.border != CF_BORDER_REPLICATE || g.width % 4 != 0)))
     fill_edges<XL> (work, g, t, fast);

@@ -13,7 +13,6 @@
  * | small | kernels up to 9 x 10 at 8 bit, magnitudes at 8 bit | small.cu |
  * | passes | separable kernels without negative weights up to 33 x 33 at 8 bit, fewer columns for pixels of several
  *   samples | packed_passes.cu in pixels of four bytes of which three are filtered, else passes.cu |
- * | separable | separable kernels at 8 bit whose row pass fits 16 bits | separable.cu |
  * | dense | any kernel but magnitudes, and gauss and unsharp above 8 bit | sparse.cu on devices of capability 9.0, at 8
  *   bit where rows begin on 16 bytes, else dense.cu |
  * | wide | separable kernels at any depth, magnitudes | wide.cu |
@@ -30,10 +29,10 @@ namespace {
 using namespace cf;
 
 /* The variants. */
-enum Kind { COPY, DIRECT, PACKED_RGB, PASSES, SMALL, SEPARABLE, DENSE, WIDE, LONG, HIDE, N_KINDS };
+enum Kind { COPY, DIRECT, PACKED_RGB, PASSES, SMALL, DENSE, WIDE, LONG, HIDE, N_KINDS };
 
-const char *const names[N_KINDS + 1] = { "copy", "direct", "packed rgb", "passes", "small", "separable", "dense",
-  "wide", "long", "hide", NULL };
+const char *const names[N_KINDS + 1] = { "copy", "direct", "packed rgb", "passes", "small", "dense", "wide",
+  "long", "hide", NULL };
 
 /* The state of a plan. */
 struct State {
@@ -43,10 +42,8 @@ struct State {
   bool has_sparse;     /* the device has the kernel of sparse.cu */
   int limbs;
   bool identity;       /* all samples are copied or written mid-level */
-  bool is_signed;      /* separable: the weights are signed bytes, not unsigned ones */
   Rounding rounding, passes; /* passes: that of PASSES, whose weights are not reduced */
   SmallWeights small;
-  AxisWeights axis;
   SeparableWeights wide;
   LongWeights longer;
   Operands operands;
@@ -77,34 +74,6 @@ count_limbs (const int32_t *weights, int n)
     most = limbs > most ? limbs : most;
   }
   return most;
-}
-
-/* Returns true if all weights are in min .. max. */
-bool
-in_range (const int32_t *weights, int n, int min, int max)
-{
-  for (int i = 0; i < n; i++)
-    if (weights[i] < min || weights[i] > max)
-      return false;
-  return true;
-}
-
-/* Returns true if the weights of both passes fit bytes and the sums between them 16 bits, either unsigned or
- * signed (*is_signed). */
-bool
-axis_fits (const CfConvolution &c, bool *is_signed)
-{
-  int64_t sum = 0;
-
-  for (int i = 0; i < c.w; i++)
-    sum += llabs (c.row[i]);
-  if (in_range (c.row, c.w, 0, 255) && in_range (c.col, c.h, 0, 255) && sum * c.max <= 65535)
-    *is_signed = false;
-  else if (in_range (c.row, c.w, -128, 127) && in_range (c.col, c.h, -128, 127) && sum * c.max <= 32767)
-    *is_signed = true;
-  else
-    return false;
-  return true;
 }
 
 /* Returns true if direct.cu or passes.cu can filter the format. They need one step per plane. */
@@ -140,7 +109,7 @@ packed_rgb_fits (const CfPlan *plan, const State *s)
       && convolve_packed_rgb_fits (s->c, s->rounding, s->limbs);
 }
 
-/* Returns true if a variant can filter with the plan's kernel; sets is_signed for SEPARABLE. */
+/* Returns true if a variant can filter with the plan's kernel; sets the weights of LONG. */
 bool
 fits (const CfPlan *plan, State *s, Kind kind)
 {
@@ -162,9 +131,6 @@ fits (const CfPlan *plan, State *s, Kind kind)
       return packed_rgb_fits (plan, s);
     case SMALL:
       return c.bits == 8 && c.dense && c.w - c.ax <= 5 && c.ax <= 4 && c.h <= 10;
-    case SEPARABLE:
-      return c.bits == 8 && c.separable && axis_fits (c, &s->is_signed)
-          && convolve_separable_fits (c, s->is_signed, plan->context->max_shared);
     case DENSE:
       return c.dense && !magnitude;
     case WIDE:
@@ -174,32 +140,23 @@ fits (const CfPlan *plan, State *s, Kind kind)
   }
 }
 
-/* Returns true if two passes are faster than small.cu: from this number of limbs times pairs of rows on, as
- * measured on an H200. */
-bool
-better_separable (const State *s)
-{
-  return s->limbs * ((s->c.h + 1) / 2) > 10;
-}
-
-/* Returns true if long.cu, which can filter with the kernel, is faster than the other kernels of two passes but
- * passes.cu, as measured on an H200. */
+/* Returns true if long.cu, which can filter with the kernel, is faster than small.cu or wide.cu, as measured on an
+ * H200. */
 bool
 better_long (const State *s)
 {
   const int side = s->c.w > s->c.h ? s->c.w : s->c.h;
-  const bool unsharp = s->c.op == CF_CONVOLVE_UNSHARP;
 
   if (s->c.bits == 8)
-    return unsharp || side > 35;
-  return side > (s->longer.kind == 1 ? 3 : unsharp ? 9 : 5);
+    return s->kind == WIDE || s->limbs * ((s->c.h + 1) / 2) > 10;
+  return side > (s->longer.kind == 1 ? 3 : s->c.op == CF_CONVOLVE_UNSHARP ? 9 : 5);
 }
 
 /* Chooses the variant and its fallback; CF_UNSUPPORTED if a preferred variant cannot filter with the kernel. */
 CfCode
 choose (const CfPlan *plan, State *s, CfStatus *status)
 {
-  const Kind order[] = { COPY, HIDE, SMALL, SEPARABLE, WIDE, DENSE, LONG };
+  const Kind order[] = { COPY, HIDE, SMALL, WIDE, DENSE, LONG };
   const int preferred = plan->preferred;
 
   if (preferred >= 0 && !fits (plan, s, (Kind) preferred))
@@ -210,23 +167,19 @@ choose (const CfPlan *plan, State *s, CfStatus *status)
       s->kind = kind;
       break;
     }
-  if (s->kind == SMALL && better_separable (s) && fits (plan, s, SEPARABLE))
-    s->kind = SEPARABLE;
-  if ((s->kind == SEPARABLE || s->kind == WIDE) && fits (plan, s, LONG) && better_long (s))
+  if ((s->kind == SMALL || s->kind == WIDE) && fits (plan, s, LONG) && better_long (s))
     s->kind = LONG;
-  /* with few taps dense.cu costs less than passes of 64 bits */
-  if (s->kind == WIDE && fits (plan, s, DENSE) && s->c.bits > 8 && s->c.w * s->c.h <= 25)
+  /* at 8 bit, and with few taps, dense.cu and sparse.cu cost less than passes of 64 bits */
+  if (s->kind == WIDE && fits (plan, s, DENSE) && (s->c.bits == 8 || s->c.w * s->c.h <= 25))
     s->kind = DENSE;
-  /* with weights of one limb up to 9 rows, one pass costs less than two */
-  if (preferred == PASSES || (preferred < 0 && (s->limbs > 1 || s->c.h > 9) && fits (plan, s, PASSES))) {
-    s->fallback = s->kind;
-    s->kind = PASSES;
-    return CF_OK;
-  }
-  /* measured on an H200: with up to three rows it is faster not to split the pixels into planes */
-  for (Kind kind : { s->c.h <= 3 ? DIRECT : PACKED_RGB, s->c.h <= 3 ? PACKED_RGB : DIRECT })
+  /* measured on an H200: with weights of one limb up to 9 rows, one pass costs less than two; with up to three rows it
+   * is faster not to split the pixels into planes */
+  const bool two = s->limbs > 1 || s->c.h > 9;
+  const Kind one = s->c.h <= 3 ? DIRECT : PACKED_RGB, other = s->c.h <= 3 ? PACKED_RGB : DIRECT;
+
+  for (Kind kind : { two ? PASSES : one, two ? one : other, two ? other : PASSES })
     if (preferred == kind || (preferred < 0 && fits (plan, s, kind))) {
-      /* SMALL and DENSE take the reduced weights, too, and can filter with every kernel that these two can */
+      /* SMALL and DENSE take the reduced weights, too, and can filter with every kernel that these three can */
       s->fallback = s->kind == SMALL ? SMALL : DENSE;
       s->kind = kind;
       return CF_OK;
@@ -234,8 +187,6 @@ choose (const CfPlan *plan, State *s, CfStatus *status)
   if (preferred >= 0)
     s->kind = (Kind) preferred;
   s->fallback = s->kind;
-  if (preferred < 0 && s->kind == SEPARABLE && fits (plan, s, PASSES))
-    s->kind = PASSES;
   return CF_OK;
 }
 
@@ -256,15 +207,10 @@ put_weights (State *s)
   const CfConvolution &c = s->c;
 
   memset (&s->small, 0, sizeof s->small);
-  memset (&s->axis, 0, sizeof s->axis);
   if (s->fallback == SMALL || s->kind == PACKED_RGB)
     put_small (&s->small, 0, c.weights, c.w, c.h, s->limbs);
   if (s->fallback == SMALL && c.op == CF_CONVOLVE_MAGNITUDE)
     put_small (&s->small, 1, c.weights_y, c.w, c.h, 1);
-  for (int i = 0; s->fallback == SEPARABLE && i < c.w; i++)
-    ((uint8_t *) s->axis.row)[32 + i] = (uint8_t) c.row[i];
-  for (int i = 0; s->fallback == SEPARABLE && i < c.h; i++)
-    ((uint8_t *) s->axis.col)[32 + i] = (uint8_t) c.col[i];
   if (s->fallback == WIDE && c.separable) {
     memcpy (s->wide.row, c.row, sizeof *c.row * (size_t) c.w);
     memcpy (s->wide.col, c.col, sizeof *c.col * (size_t) c.h);
@@ -331,7 +277,7 @@ set_up (CfPlan *plan, CfStatus *status)
     next->sums = s->sums = cf_gpu_alloc (CF_DEVICE, convolve_long_bytes (&s->largest, &plan->common), status);
     code = s->sums ? CF_OK : CF_NO_MEMORY;
   }
-  if (code == CF_OK && (next->fallback == SEPARABLE || next->fallback == WIDE || next->fallback == LONG)) {
+  if (code == CF_OK && (next->fallback == WIDE || next->fallback == LONG)) {
     next->c = resolved;
     next->rounding = convolve_rounding_of (resolved);
   }
@@ -350,7 +296,7 @@ convolve_init (CfPlan *plan, CfStatus *status)
 {
   CfCode (*const init[]) (int, CfStatus *) = { convolve_direct_init, convolve_quads_init, convolve_packed_rgb_init,
     convolve_packed_quads_init, convolve_passes_init, convolve_packed_passes_init, convolve_dense_init,
-    convolve_separable_init, convolve_wide_init, convolve_long_init, convolve_hide_init };
+    convolve_wide_init, convolve_long_init, convolve_hide_init };
   State *s = state_of (plan);
   CfCode code = convolve_small_init (&s->pdl, status);
 
@@ -544,8 +490,6 @@ convolve_enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfIma
           status)))
     return code;
   switch (s->fallback) {
-    case SEPARABLE:
-      return convolve_separable_launch (&work, s->axis, s->is_signed, handle, status);
     case DENSE:
       if (s->has_sparse && convolve_sparse_launch (&work, s->c, plan->context->max_shared, &s->operands, handle, &code,
               status))

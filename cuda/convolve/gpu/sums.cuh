@@ -209,7 +209,7 @@ round_four_any (const Rounding &k, int s0, int s1, int s2, int s3, const uint8_t
 }
 
 /* Rounds COUNT times four sums of a plane of 8-bit samples to a word of bytes each. centre (i): address of
- * the samples at the anchors of sum[i]. IS_QUICK: with the float rules; separable.cu leaves them out, as
+ * the samples at the anchors of sum[i]. IS_QUICK: with the float rules; long.cu leaves them out, as
  * the D of gauss (F^2) is too large for them and the unused code makes the kernel slower. */
 template<int COUNT, int SECOND, bool IS_QUICK, typename Centre> static __device__ __forceinline__ void
 round_words (const Rounding &k, int chroma, const int (*sum)[4], unsigned *word, Centre centre)
