@@ -8,8 +8,8 @@
  * counted in the bits of votes, and added up by tile.
  * cells: steps 3 to 5, with the same map. Every block of threads finds out by itself which tiles are smooth. For output
  * result these threads also copy the frame, while blocks still runs.
- * pixels: what the outputs other than result need. A block of 256 threads has 64 x 16 samples of a view, a thread four
- * neighbours of a row; of the views that decide, of all three colors.
+ * pixels: what the outputs other than result need. A block of 256 threads has 128 x 32 samples of a view, a thread four
+ * neighbours of four rows: of luma, or of all three colors, one block of the contract.
  *
  * Shared memory: a few sums.
  * Races: none. A thread writes only its own blocks and samples; sums of tiles are added with atomics by blocks, read by
@@ -30,7 +30,7 @@ using namespace cf;
 
 constexpr int threads = 256, warp_cells = 2, block_cells = threads / 32 * warp_cells;
 constexpr int side = CF_RUNNING_CELL / CF_RUNNING_BLOCK; /* blocks of a cell's side */
-constexpr int tile_w = 64, tile_h = 16;                  /* samples of a block of `pixels` */
+constexpr int tile_w = 128, tile_h = 32;                 /* samples of a block of `pixels` */
 constexpr unsigned all_lanes = 0xffffffff, first_cell = 0x0f0f0f0f;
 constexpr int sums = 8; /* of a tile: two words of 16 bytes */
 
@@ -96,19 +96,28 @@ struct PixelWork {
   bool begins;
 };
 
-/* Loads the samples x .. x + 3, where x is inside the row; those beyond its end are equal to the last one. */
-template<int BYTES> __device__ __forceinline__ Quad
-load_samples (const Plane &plane, const uint8_t *row, int x)
+/* Loads four samples of four rows from (x, y) on, which is inside the plane; those beyond its right or lower edge are
+ * equal to the nearest one. All rows are loaded before one is used. */
+template<int BYTES> __device__ __forceinline__ void
+load_square (const Plane &plane, int x, int y, Quad q[4])
 {
-  if (!plane.in_words || x + 3 >= plane.width)
-    return load_quad_clamped (plane, row, x);
-  if (plane.step == 1)
-    return load_quad_words<BYTES, 1> (plane, row, x);
-  if (plane.step == 2)
-    return load_quad_words<BYTES, 2> (plane, row, x);
-  if (BYTES == 2)
-    return load_quad_clamped (plane, row, x);
-  return plane.step == 3 ? load_quad_words<1, 3> (plane, row, x) : load_quad_words<1, 4> (plane, row, x);
+  const uint8_t *first = plane.in + y * plane.in_pitch;
+  const auto load_rows = [&] (auto load) {
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+      q[i] = load (plane, first + (unsigned) min (i, plane.height - 1 - y) * (unsigned) plane.in_pitch, x);
+  };
+
+  if (!plane.in_words || x + 3 >= plane.width || (BYTES == 2 && plane.step > 2))
+    load_rows (load_quad_clamped);
+  else if (plane.step == 1)
+    load_rows (load_quad_words<BYTES, 1>);
+  else if (plane.step == 2)
+    load_rows (load_quad_words<BYTES, 2>);
+  else if (plane.step == 3)
+    load_rows (load_quad_words<1, 3>);
+  else
+    load_rows (load_quad_words<1, 4>);
 }
 
 /* ---- blocks ------------------------------------------------------------- */
@@ -144,20 +153,18 @@ place_of (const RunningWork &w)
 template<int BYTES> __device__ __forceinline__ int
 sum_of (const Plane &plane, int bx, int by)
 {
-  const int x = min (bx * CF_RUNNING_BLOCK, plane.width - 1);
-  int sum = 0;
+  unsigned sum = 0;
+  Quad q[CF_RUNNING_BLOCK];
 
+  load_square<BYTES> (plane, min (bx * CF_RUNNING_BLOCK, plane.width - 1),
+      min (by * CF_RUNNING_BLOCK, plane.height - 1), q);
 #pragma unroll
-  for (int i = 0; i < CF_RUNNING_BLOCK; i++) {
-    const int y = min (by * CF_RUNNING_BLOCK + i, plane.height - 1);
-    const Quad q = load_samples<BYTES> (plane, plane.in + y * plane.in_pitch, x);
-
+  for (int i = 0; i < CF_RUNNING_BLOCK; i++)
     if (BYTES == 1)
-      sum += (int) __dp4a (q.lo, 0x01010101u, 0u);
+      sum = __dp4a (q[i].lo, 0x01010101u, sum);
     else
-      sum += (int) ((q.lo & 0xffff) + (q.lo >> 16) + (q.hi & 0xffff) + (q.hi >> 16));
-  }
-  return sum;
+      sum += (q[i].lo & 0xffff) + (q[i].lo >> 16) + (q[i].hi & 0xffff) + (q[i].hi >> 16);
+  return (int) sum;
 }
 
 template<int BYTES> __device__ __forceinline__ int
@@ -576,38 +583,26 @@ median_cells_kernel (const __grid_constant__ RunningWork w)
 
 /* ---- pixels ------------------------------------------------------------- */
 
-template<int BYTES> __device__ __forceinline__ int
-quad_sample (const Quad &q, int i)
+/* Returns word k of four neighbours, a word of four samples of 8 bits or two of 16: two of each value. */
+template<int BYTES> __device__ __forceinline__ unsigned
+word_of (const int (&value)[2], int k)
 {
-  return BYTES == 1 ? (int) (q.lo >> (8 * i) & 0xff) : (int) ((i < 2 ? q.lo : q.hi) >> (16 * (i & 1)) & 0xffff);
+  return BYTES == 1 ? __byte_perm (value[0], value[1], 0x4400) : __byte_perm (value[k], 0, 0x1010);
 }
 
-template<int BYTES> __device__ __forceinline__ Quad
-make_quad (const int v[4])
+/* Moves a word of a background, each sample by at most its step. The largest step takes the sample. */
+template<int BYTES> __device__ __forceinline__ unsigned
+follow (unsigned back, unsigned sample, unsigned step)
 {
+  const auto half = [=] (unsigned pick) { /* two of the four samples of 8 bits */
+    const unsigned b = __byte_perm (back, 0, pick), z = __byte_perm (sample, 0, pick), s = __byte_perm (step, 0, pick);
+
+    return __viaddmax_s16x2 (b, __vneg2 (s), __viaddmin_s16x2 (b, s, z));
+  };
+
   if (BYTES == 1)
-    return Quad { (unsigned) (v[0] | v[1] << 8 | v[2] << 16 | v[3] << 24), 0 };
-  return Quad { (unsigned) (v[0] | v[1] << 16), (unsigned) (v[2] | v[3] << 16) };
-}
-
-template<int BYTES> __device__ __forceinline__ void
-store (const Plane &plane, int x, int y, const int v[4])
-{
-  store_quad (plane, plane.out + y * plane.out_pitch, x, make_quad<BYTES> (v));
-}
-
-/* Returns the places of the blocks of four samples: of the first two, and of the others. Chroma has at least two
- * samples of a row in a block. */
-struct Blocks {
-  int x[2], y;
-};
-
-__device__ __forceinline__ Blocks
-blocks_of (const PixelWork &w, int view, int x, int y)
-{
-  const int first = (x << w.w_sub[view]) / CF_RUNNING_BLOCK;
-
-  return Blocks { { first, min (first + w.w_sub[view], w.blocks_x - 1) }, (y << w.h_sub[view]) / CF_RUNNING_BLOCK };
+    return __byte_perm (half (0x4240), half (0x4341), 0x6240);
+  return __vmaxu2 (__vsubus2 (back, step), __vminu2 (__vaddus2 (back, step), sample));
 }
 
 __device__ __forceinline__ bool
@@ -615,69 +610,74 @@ is_masked (const PixelWork &w, int x, int y)
 {
   int found = 0;
 
-  for (int v = max (y - 1, 0); v <= min (y + 1, w.blocks_y - 1); v++)
-    for (int u = max (x - 1, 0); u <= min (x + 1, w.blocks_x - 1); u++)
-      found |= w.block[v * w.blocks_x + u];
+#pragma unroll
+  for (int v = -1; v <= 1; v++)
+#pragma unroll
+    for (int u = -1; u <= 1; u++)
+      found |= w.block[min (max (y + v, 0), w.blocks_y - 1) * w.blocks_x + min (max (x + u, 0), w.blocks_x - 1)];
   return found & masks;
 }
 
-/* Moves the background of four samples of a view. Leaves the samples, it and the distances. */
-template<int BYTES> __device__ __forceinline__ void
-follow (const PixelWork &w, int view, int x, int y, const int block[2], int sample[4], int to[4], int distance[4])
+/* Takes a thread's samples of a view. Where chroma is subsampled, these have two columns or rows of blocks. Adds words
+ * with all bits of the samples whose distance counts as motion. */
+template<int BYTES, bool CHROMA> __device__ __forceinline__ void
+take (const PixelWork &w, int view, int x, int y, unsigned moves[4][BYTES])
 {
   const Plane &plane = w.launch.plane[view];
-  const Quad q = load_samples<BYTES> (plane, plane.in + y * plane.in_pitch, x);
+  const int bx = CHROMA ? (x << w.w_sub[view]) / CF_RUNNING_BLOCK : x / CF_RUNNING_BLOCK;
+  const int by = CHROMA ? (y << w.h_sub[view]) / CF_RUNNING_BLOCK : y / CF_RUNNING_BLOCK;
+  const int right = CHROMA ? min (bx + w.w_sub[view], w.blocks_x - 1) : bx;
+  const int below = CHROMA ? min (by + w.h_sub[view], w.blocks_y - 1) : by;
+  const int rows = min (4, plane.height - y), gray = (w.largest + 1) / 2;
   uint8_t *at = w.background + w.offset[view] + (long long) y * w.pitch[view] + x * BYTES;
-  Quad b = BYTES == 1 ? Quad { *(unsigned *) at, 0 } : Quad { ((uint2 *) at)->x, ((uint2 *) at)->y };
+  uint8_t *to = plane.out + y * plane.out_pitch;
+  int level = 0, step[2][2], masked[2][2] = { };
+  Quad sample[4], back[4];
 
 #pragma unroll
   for (int i = 0; i < 4; i++) {
-    const int fate = w.begins ? CF_RUNNING_TAKE : block[i / 2] & fate_of;
-    const int step = fate == CF_RUNNING_HOLD ? w.hold : w.step;
-    const int before = quad_sample<BYTES> (b, i);
+    const uint8_t *from = at + (unsigned) min (i, rows - 1) * (unsigned) w.pitch[view];
+    const int u = i % 2 ? right : bx, v = i / 2 ? below : by, block = w.block[v * w.blocks_x + u];
+    const int fate = w.begins ? CF_RUNNING_TAKE : block & fate_of;
 
-    sample[i] = quad_sample<BYTES> (q, i);
-    to[i] = fate == CF_RUNNING_TAKE ? sample[i] : before + clamped (sample[i] - before, step);
-    distance[i] = abs (sample[i] - to[i]);
+    back[i] = BYTES == 1 ? Quad { *(unsigned *) from, 0 } : Quad { ((uint2 *) from)->x, ((uint2 *) from)->y };
+    step[i / 2][i % 2] = fate == CF_RUNNING_TAKE ? 0xffff : fate == CF_RUNNING_HOLD ? w.hold : w.step;
+    level = (block >> level_at) * w.step;
+    if (w.output == CF_MEDIAN_STILL)
+      masked[i / 2][i % 2] = is_masked (w, u, v) ? 0xffff : 0;
   }
-  b = make_quad<BYTES> (to);
-  if (BYTES == 1)
-    *(unsigned *) at = b.lo;
-  else
-    *(uint2 *) at = make_uint2 (b.lo, b.hi);
-}
-
-/* Takes four samples of a view. Returns a bit for each whose distance counts as motion. */
-template<int BYTES> __device__ __forceinline__ unsigned
-take (const PixelWork &w, int view, int x, int y, bool chroma)
-{
-  const Plane &plane = w.launch.plane[view];
-  const Blocks at = blocks_of (w, view, x, y);
-  const uint16_t *row = w.block + at.y * w.blocks_x;
-  const int block[] = { row[at.x[0]], row[at.x[1]] };
-  int sample[4], to[4], distance[4];
-  bool masked[] = { false, false };
-  unsigned moves = 0;
-
-  follow<BYTES> (w, view, x, y, block, sample, to, distance);
-  if (w.output == CF_MEDIAN_STILL) {
-    masked[0] = is_masked (w, at.x[0], at.y);
-    masked[1] = at.x[1] == at.x[0] ? masked[0] : is_masked (w, at.x[1], at.y);
-  }
+  load_square<BYTES> (plane, x, y, sample);
 #pragma unroll
-  for (int i = 0; i < 4; i++) {
-    if (w.output == CF_MEDIAN_MASK && !chroma)
-      moves |= (unsigned) (distance[i] > (block[i / 2] >> level_at) * w.step) << i;
-    else if (w.output == CF_MEDIAN_STILL)
-      to[i] = masked[i / 2] ? to[i] : sample[i];
-    else if (w.output == CF_MEDIAN_DIFFERENCE)
-      to[i] = distance[i];
-    if (chroma && (w.output == CF_MEDIAN_MASK || w.output == CF_MEDIAN_DIFFERENCE))
-      to[i] = (w.largest + 1) / 2;
+  for (int i = 0; i < 4; i++, at += w.pitch[view], to += plane.out_pitch) {
+    Quad out = { };
+
+    if (i >= rows)
+      break;
+#pragma unroll
+    for (int k = 0; k < BYTES; k++) {
+      const unsigned z = k ? sample[i].hi : sample[i].lo, mask = word_of<BYTES> (masked[i / 2], k);
+      unsigned &b = k ? back[i].hi : back[i].lo, &v = k ? out.hi : out.lo;
+
+      b = follow<BYTES> (b, z, word_of<BYTES> (step[i / 2], k));
+      if (w.output == CF_MEDIAN_BACKGROUND)
+        v = b;
+      else if (w.output == CF_MEDIAN_STILL)
+        v = (b & mask) | (z & ~mask);
+      else if (CHROMA)
+        v = word_of<BYTES> ({ gray, gray }, k);
+      else
+        v = BYTES == 1 ? __vabsdiffu4 (z, b) : __vabsdiffu2 (z, b);
+      if (!CHROMA && w.output == CF_MEDIAN_MASK)
+        moves[i][k] |= BYTES == 1 ? __vcmpgtu4 (v, word_of<1> ({ level, level }, 0))
+                                  : __vcmpgtu2 (v, word_of<2> ({ level, level }, 0));
+    }
+    if (BYTES == 1)
+      *(unsigned *) at = back[i].lo;
+    else
+      *(uint2 *) at = make_uint2 (back[i].lo, back[i].hi);
+    if (CHROMA || w.output != CF_MEDIAN_MASK)
+      store_quad (plane, to, x, out);
   }
-  if (w.output != CF_MEDIAN_MASK || chroma)
-    store<BYTES> (plane, x, y, to);
-  return moves;
 }
 
 template<int BYTES> __global__ void __launch_bounds__ (threads)
@@ -687,9 +687,8 @@ median_pixels_kernel (const __grid_constant__ PixelWork w)
   const int block = (int) blockIdx.x - plane.first_block, view = (int) (&plane - w.launch.plane);
   const int thread = (int) threadIdx.x;
   const int x0 = block % plane.blocks_x * tile_w, y0 = block / plane.blocks_x * tile_h;
-  const int x = x0 + thread % (tile_w / 4) * 4, y = y0 + thread / (tile_w / 4);
-  const bool chroma = view >= w.n_colors;
-  unsigned moves = 0;
+  const int x = x0 + thread % (tile_w / 4) * 4, y = y0 + thread / (tile_w / 4) * 4;
+  unsigned moves[4][BYTES] = { }, any = 0;
 
   griddep_wait ();
   if (!plane.filtered || w.output == CF_MEDIAN_RESULT) {
@@ -698,18 +697,26 @@ median_pixels_kernel (const __grid_constant__ PixelWork w)
   }
   if (x >= plane.width || y >= plane.height)
     return;
-  for (int i = view; i < (chroma ? view + 1 : w.n_colors); i++)
-    moves |= take<BYTES> (w, i, x, y, chroma);
-  if (w.output != CF_MEDIAN_MASK || chroma)
+  if (view >= w.n_colors) {
+    take<BYTES, true> (w, view, x, y, moves);
     return;
-  const bool masked = moves && is_masked (w, x / CF_RUNNING_BLOCK, y / CF_RUNNING_BLOCK);
-  int mask[4];
-
+  }
+  for (int i = view; i < w.n_colors; i++)
+    take<BYTES, false> (w, i, x, y, moves);
+  if (w.output != CF_MEDIAN_MASK)
+    return;
 #pragma unroll
-  for (int i = 0; i < 4; i++)
-    mask[i] = masked && moves >> i & 1 ? w.largest : 0;
+  for (int i = 0; i < 4 * BYTES; i++)
+    any |= moves[i / BYTES][i % BYTES];
+  const int mask = any && is_masked (w, x / CF_RUNNING_BLOCK, y / CF_RUNNING_BLOCK) ? w.largest : 0;
+  const unsigned all = word_of<BYTES> ({ mask, mask }, 0);
+
   for (int i = 0; i < w.n_colors; i++)
-    store<BYTES> (w.launch.plane[i], x, y, mask);
+#pragma unroll
+    for (int v = 0; v < 4; v++)
+      if (y + v < plane.height)
+        store_quad (w.launch.plane[i], w.launch.plane[i].out + (y + v) * w.launch.plane[i].out_pitch, x,
+            Quad { moves[v][0] & all, moves[v][BYTES - 1] & all });
 }
 
 /* ---- the plan ----------------------------------------------------------- */
