@@ -190,9 +190,12 @@ is_distinct (const RunningWork &w, const Place &p, int x, int threshold)
   const int bx = p.cx * side + p.lane % side, by = p.cy * side + (p.lane >> 3);
   int low = 65535, high = 0;
 
-  for (int v = max (by - 1, 0); v <= min (by + 1, w.real_y - 1); v++)
-    for (int u = max (bx - 1, 0); u <= min (bx + 1, w.real_x - 1); u++) {
-      const int b = w.back[v * w.blocks_x + u];
+#pragma unroll
+  for (int v = -1; v <= 1; v++)
+#pragma unroll
+    for (int u = -1; u <= 1; u++) {
+      const int at = min (max (by + v, 0), w.real_y - 1) * w.blocks_x + min (max (bx + u, 0), w.real_x - 1);
+      const int b = w.back[at];
 
       low = min (low, b);
       high = max (high, b);
@@ -298,6 +301,9 @@ median_blocks_kernel (const __grid_constant__ RunningWork w)
   const Place p = place_of (w);
 
   griddep_wait ();
+  const bool has_past = p.inside && !w.first;
+  const int back = has_past ? w.back[p.at] : 0, before = has_past ? w.before[p.at] : 0;
+  const int noise = has_past ? w.noise[p.at] : 0, floor = has_past ? w.level->floor : 0;
   const int x = p.real ? value_of<BYTES> (w, p) : 0;
 
   if (w.first) {
@@ -310,8 +316,7 @@ median_blocks_kernel (const __grid_constant__ RunningWork w)
     scene[threadIdx.x] = 0;
   __syncthreads ();
 
-  const int back = p.inside ? w.back[p.at] : 0, before = p.inside ? w.before[p.at] : 0;
-  const int threshold = max (max (CF_RUNNING_LEAST, w.level->floor), p.inside ? w.noise[p.at] : 0);
+  const int threshold = max (max (CF_RUNNING_LEAST, floor), noise);
   const bool changed = abs (x - back) > threshold;
   const unsigned changed_lanes = __ballot_sync (all_lanes, changed);
   const int n_changed = __popc (changed_lanes & p.mine), n_restless = votes (abs (x - before) > threshold, p.mine);
@@ -375,13 +380,16 @@ window_of (const RunningWork &w, int tile, int first)
   const int tx = tile % w.tiles_x, ty = tile / w.tiles_x;
   int2 sum = make_int2 (0, 0);
 
-  for (int v = max (ty - 1, 0); v <= min (ty + 1, w.tiles_y - 1); v++)
-    for (int u = max (tx - 1, 0); u <= min (tx + 1, w.tiles_x - 1); u++) {
-      const int2 s = *(const int2 *) (w.sum + (v * w.tiles_x + u) * sums + first);
+#pragma unroll
+  for (int v = -1; v <= 1; v++)
+#pragma unroll
+    for (int u = -1; u <= 1; u++)
+      if ((unsigned) (tx + u) < (unsigned) w.tiles_x && (unsigned) (ty + v) < (unsigned) w.tiles_y) {
+        const int2 s = *(const int2 *) (w.sum + (tile + v * w.tiles_x + u) * sums + first);
 
-      sum.x += s.x;
-      sum.y += s.y;
-    }
+        sum.x += s.x;
+        sum.y += s.y;
+      }
   return sum;
 }
 
@@ -511,10 +519,15 @@ median_cells_kernel (const __grid_constant__ RunningWork w)
 
   copy_frame (w.copy);
   griddep_wait ();
-  const Mode mode = decide (w, shared);
+  /* what does not depend on the mode is loaded first */
   const int tile = tile_of (w, min (p.cx, w.columns - 1), p.cy);
   const int at = p.cy * w.columns + min (p.cx, w.columns - 1), pair = p.cy * ((w.columns + 1) / 2) + p.pair;
+  const bool warp_inside = p.pair * warp_cells < w.columns;
+  const uint2 bits = warp_inside ? w.bits[pair] : make_uint2 (0, 0);
+  const uint2 then = warp_inside ? w.counted[pair] : make_uint2 (0, 0);
   const int cell = p.inside ? w.cell[at].x : 0;
+  const int x = p.inside ? w.x[p.at] : 0, back = p.inside ? w.back[p.at] : 0, noise = p.inside ? w.noise[p.at] : 0;
+  const Mode mode = decide (w, shared);
   const bool changed = (cell & 31) >= CF_RUNNING_NEED, lit = changed && mode.lights && is_smooth (w, tile);
   const bool counted = counts (mode, cell, lit);
   const int q = counted && (cell >> restless_at & 31) < 2 ? min ((w.stood[at] & ~ghost_bit) + 1, CF_RUNNING_STILL) : 0;
@@ -527,9 +540,6 @@ median_cells_kernel (const __grid_constant__ RunningWork w)
     w.clear[i] = 0;
   /* The warp's two cells share the words of bits: lanes of a cell that does not count are 0. */
   const unsigned now_lanes = __ballot_sync (all_lanes, now && p.inside);
-  const bool warp_inside = p.pair * warp_cells < w.columns;
-  const uint2 bits = warp_inside ? w.bits[pair] : make_uint2 (0, 0);
-  const uint2 then = warp_inside ? w.counted[pair] : make_uint2 (0, 0);
   const unsigned k = (mode.loose ? bits.y : bits.x) & now_lanes;
   const bool sure = now && __popc (k & then.x & then.y & p.mine) >= CF_RUNNING_SURE;
 
@@ -537,7 +547,6 @@ median_cells_kernel (const __grid_constant__ RunningWork w)
   if (p.lane == 0 && warp_inside)
     w.counted[pair] = make_uint2 (k, then.x);
   if (p.inside) {
-    const int x = w.x[p.at], back = w.back[p.at], noise = w.noise[p.at];
     const bool block_changed = bits.x >> p.lane & 1;
     int fate = take || mode.anew ? CF_RUNNING_TAKE : CF_RUNNING_FOLLOW;
 
@@ -618,10 +627,19 @@ is_masked (const PixelWork &w, int x, int y)
   return found & masks;
 }
 
-/* Takes a thread's samples of a view. Where chroma is subsampled, these have two columns or rows of blocks. Adds words
- * with all bits of the samples whose distance counts as motion. */
+__device__ __forceinline__ void
+store (const Plane &plane, int x, int y, const Quad out[4])
+{
+#pragma unroll
+  for (int i = 0; i < 4; i++)
+    if (y + i < plane.height)
+      store_quad (plane, plane.out + (y + i) * plane.out_pitch, x, out[i]);
+}
+
+/* Takes a thread's samples of a view. Leaves what is to be stored; of a mask adds all bits of the samples whose
+ * distance counts as motion. Where chroma is subsampled, the samples have two columns or rows of blocks. */
 template<int BYTES, bool CHROMA> __device__ __forceinline__ void
-take (const PixelWork &w, int view, int x, int y, unsigned moves[4][BYTES])
+take (const PixelWork &w, int view, int x, int y, Quad out[4])
 {
   const Plane &plane = w.launch.plane[view];
   const int bx = CHROMA ? (x << w.w_sub[view]) / CF_RUNNING_BLOCK : x / CF_RUNNING_BLOCK;
@@ -630,7 +648,6 @@ take (const PixelWork &w, int view, int x, int y, unsigned moves[4][BYTES])
   const int below = CHROMA ? min (by + w.h_sub[view], w.blocks_y - 1) : by;
   const int rows = min (4, plane.height - y), gray = (w.largest + 1) / 2;
   uint8_t *at = w.background + w.offset[view] + (long long) y * w.pitch[view] + x * BYTES;
-  uint8_t *to = plane.out + y * plane.out_pitch;
   int level = 0, step[2][2], masked[2][2] = { };
   Quad sample[4], back[4];
 
@@ -648,15 +665,11 @@ take (const PixelWork &w, int view, int x, int y, unsigned moves[4][BYTES])
   }
   load_square<BYTES> (plane, x, y, sample);
 #pragma unroll
-  for (int i = 0; i < 4; i++, at += w.pitch[view], to += plane.out_pitch) {
-    Quad out = { };
-
-    if (i >= rows)
-      break;
+  for (int i = 0; i < 4; i++, at += w.pitch[view]) {
 #pragma unroll
     for (int k = 0; k < BYTES; k++) {
       const unsigned z = k ? sample[i].hi : sample[i].lo, mask = word_of<BYTES> (masked[i / 2], k);
-      unsigned &b = k ? back[i].hi : back[i].lo, &v = k ? out.hi : out.lo;
+      unsigned &b = k ? back[i].hi : back[i].lo, &v = k ? out[i].hi : out[i].lo;
 
       b = follow<BYTES> (b, z, word_of<BYTES> (step[i / 2], k));
       if (w.output == CF_MEDIAN_BACKGROUND)
@@ -665,18 +678,17 @@ take (const PixelWork &w, int view, int x, int y, unsigned moves[4][BYTES])
         v = (b & mask) | (z & ~mask);
       else if (CHROMA)
         v = word_of<BYTES> ({ gray, gray }, k);
-      else
+      else if (w.output == CF_MEDIAN_DIFFERENCE)
         v = BYTES == 1 ? __vabsdiffu4 (z, b) : __vabsdiffu2 (z, b);
-      if (!CHROMA && w.output == CF_MEDIAN_MASK)
-        moves[i][k] |= BYTES == 1 ? __vcmpgtu4 (v, word_of<1> ({ level, level }, 0))
-                                  : __vcmpgtu2 (v, word_of<2> ({ level, level }, 0));
+      else if (BYTES == 1)
+        v |= __vcmpgtu4 (__vabsdiffu4 (z, b), word_of<1> ({ level, level }, k));
+      else
+        v |= __vcmpgtu2 (__vabsdiffu2 (z, b), word_of<2> ({ level, level }, k));
     }
-    if (BYTES == 1)
+    if (i < rows && BYTES == 1)
       *(unsigned *) at = back[i].lo;
-    else
+    else if (i < rows)
       *(uint2 *) at = make_uint2 (back[i].lo, back[i].hi);
-    if (CHROMA || w.output != CF_MEDIAN_MASK)
-      store_quad (plane, to, x, out);
   }
 }
 
@@ -688,7 +700,8 @@ median_pixels_kernel (const __grid_constant__ PixelWork w)
   const int thread = (int) threadIdx.x;
   const int x0 = block % plane.blocks_x * tile_w, y0 = block / plane.blocks_x * tile_h;
   const int x = x0 + thread % (tile_w / 4) * 4, y = y0 + thread / (tile_w / 4) * 4;
-  unsigned moves[4][BYTES] = { }, any = 0;
+  unsigned any = 0;
+  Quad out[4] = { };
 
   griddep_wait ();
   if (!plane.filtered || w.output == CF_MEDIAN_RESULT) {
@@ -698,25 +711,27 @@ median_pixels_kernel (const __grid_constant__ PixelWork w)
   if (x >= plane.width || y >= plane.height)
     return;
   if (view >= w.n_colors) {
-    take<BYTES, true> (w, view, x, y, moves);
-    return;
+    take<BYTES, true> (w, view, x, y, out);
+    return store (plane, x, y, out);
   }
-  for (int i = view; i < w.n_colors; i++)
-    take<BYTES, false> (w, i, x, y, moves);
+  for (int i = view; i < w.n_colors; i++) {
+    take<BYTES, false> (w, i, x, y, out);
+    if (w.output != CF_MEDIAN_MASK)
+      store (w.launch.plane[i], x, y, out);
+  }
   if (w.output != CF_MEDIAN_MASK)
     return;
 #pragma unroll
-  for (int i = 0; i < 4 * BYTES; i++)
-    any |= moves[i / BYTES][i % BYTES];
+  for (int i = 0; i < 4; i++)
+    any |= out[i].lo | out[i].hi;
   const int mask = any && is_masked (w, x / CF_RUNNING_BLOCK, y / CF_RUNNING_BLOCK) ? w.largest : 0;
   const unsigned all = word_of<BYTES> ({ mask, mask }, 0);
 
-  for (int i = 0; i < w.n_colors; i++)
 #pragma unroll
-    for (int v = 0; v < 4; v++)
-      if (y + v < plane.height)
-        store_quad (w.launch.plane[i], w.launch.plane[i].out + (y + v) * w.launch.plane[i].out_pitch, x,
-            Quad { moves[v][0] & all, moves[v][BYTES - 1] & all });
+  for (int i = 0; i < 4; i++)
+    out[i] = Quad { out[i].lo & all, out[i].hi & all };
+  for (int i = 0; i < w.n_colors; i++)
+    store (w.launch.plane[i], x, y, out);
 }
 
 /* ---- the plan ----------------------------------------------------------- */
