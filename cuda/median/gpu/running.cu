@@ -126,7 +126,7 @@ struct Place {
   int first_cx;   /* of the block of threads */
   int lane, pair; /* in the warp; the warp's number in the row: it has two cells */
   int cx, cy;     /* the thread's cell */
-  int at;         /* the thread's block; its neighbours below are blocks_x apart */
+  int bx, by, at; /* the thread's block; at: its neighbours below are blocks_x apart */
   bool inside, real; /* the cell, and the block, which has pixels of the frame */
   unsigned mine; /* the lanes of the thread's cell */
 };
@@ -135,17 +135,17 @@ __device__ __forceinline__ Place
 place_of (const RunningWork &w)
 {
   Place p;
-  int bx;
 
   p.first_cx = (int) blockIdx.x % w.across * block_cells;
   p.lane = (int) threadIdx.x % 32;
   p.pair = p.first_cx / warp_cells + (int) threadIdx.x / 32;
-  bx = p.pair * warp_cells * side + (p.lane & 7);
-  p.cx = bx / side;
+  p.bx = p.pair * warp_cells * side + (p.lane & 7);
+  p.cx = p.bx / side;
   p.cy = (int) blockIdx.x / w.across;
-  p.at = (p.cy * side + (p.lane >> 3)) * w.blocks_x + bx;
+  p.by = p.cy * side + (p.lane >> 3);
+  p.at = p.by * w.blocks_x + p.bx;
   p.inside = p.cx < w.columns;
-  p.real = bx < w.real_x && p.cy * side + (p.lane >> 3) < w.real_y;
+  p.real = p.bx < w.real_x && p.by < w.real_y;
   p.mine = p.lane & side ? ~first_cell : first_cell;
   return p;
 }
@@ -170,12 +170,11 @@ sum_of (const Plane &plane, int bx, int by)
 template<int BYTES> __device__ __forceinline__ int
 value_of (const RunningWork &w, const Place &p)
 {
-  const int bx = p.cx * side + p.lane % side, by = p.cy * side + (p.lane >> 3);
-  const int sum = sum_of<BYTES> (w.color[0], bx, by);
+  const int sum = sum_of<BYTES> (w.color[0], p.bx, p.by);
 
   if (w.n_colors == 1)
     return sum >> w.shift;
-  return (2 * sum + 5 * sum_of<BYTES> (w.color[1], bx, by) + sum_of<BYTES> (w.color[2], bx, by)) >> w.shift;
+  return (2 * sum + 5 * sum_of<BYTES> (w.color[1], p.bx, p.by) + sum_of<BYTES> (w.color[2], p.bx, p.by)) >> w.shift;
 }
 
 __device__ __forceinline__ int
@@ -187,14 +186,13 @@ clamped (int v, int s)
 __device__ __forceinline__ bool
 is_distinct (const RunningWork &w, const Place &p, int x, int threshold)
 {
-  const int bx = p.cx * side + p.lane % side, by = p.cy * side + (p.lane >> 3);
   int low = 65535, high = 0;
 
 #pragma unroll
   for (int v = -1; v <= 1; v++)
 #pragma unroll
     for (int u = -1; u <= 1; u++) {
-      const int at = min (max (by + v, 0), w.real_y - 1) * w.blocks_x + min (max (bx + u, 0), w.real_x - 1);
+      const int at = min (max (p.by + v, 0), w.real_y - 1) * w.blocks_x + min (max (p.bx + u, 0), w.real_x - 1);
       const int b = w.back[at];
 
       low = min (low, b);
@@ -401,17 +399,13 @@ is_smooth (const RunningWork &w, int tile)
   return s.x >= 32 && s.x > 3 * s.y;
 }
 
-struct Mode {
-  bool anew, loose, lights;
-};
-
 /* Decides what the frame is; the first block of threads also leaves the levels of the next one. */
-__device__ __forceinline__ Mode
+__device__ __forceinline__ CfRunningMode
 decide (const RunningWork &w, int shared[4])
 {
   const int n = w.columns * w.rows, lit = w.level->lit;
   int all[4] = {}; /* cells, distinct cells, restless blocks, cells in smooth tiles */
-  Mode mode;
+  CfRunningMode mode;
 
   if (threadIdx.x < 4)
     shared[threadIdx.x] = 0;
@@ -456,7 +450,7 @@ tile_of (const RunningWork &w, int cx, int cy)
 
 /* Returns whether a cell counts, ghost or not. */
 __device__ __forceinline__ bool
-counts (const Mode &mode, int cell, bool lit)
+counts (const CfRunningMode &mode, int cell, bool lit)
 {
   if (mode.anew)
     return false;
@@ -467,7 +461,7 @@ counts (const Mode &mode, int cell, bool lit)
 
 /* Returns whether a cell that stands still is a ghost. */
 __device__ __noinline__ bool
-is_ghost (const RunningWork &w, const Mode &mode, int cx, int cy)
+is_ghost (const RunningWork &w, const CfRunningMode &mode, int cx, int cy)
 {
   bool beside = false;
   int sum = 0;
@@ -527,7 +521,7 @@ median_cells_kernel (const __grid_constant__ RunningWork w)
   const uint2 then = warp_inside ? w.counted[pair] : make_uint2 (0, 0);
   const int cell = p.inside ? w.cell[at].x : 0;
   const int x = p.inside ? w.x[p.at] : 0, back = p.inside ? w.back[p.at] : 0, noise = p.inside ? w.noise[p.at] : 0;
-  const Mode mode = decide (w, shared);
+  const CfRunningMode mode = decide (w, shared);
   const bool changed = (cell & 31) >= CF_RUNNING_NEED, lit = changed && mode.lights && is_smooth (w, tile);
   const bool counted = counts (mode, cell, lit);
   const int q = counted && (cell >> restless_at & 31) < 2 ? min ((w.stood[at] & ~ghost_bit) + 1, CF_RUNNING_STILL) : 0;
