@@ -80,8 +80,11 @@ cf_median_direct_task (const CfMedianCpu *m, const CfMedianTask *t, uint8_t *scr
     for (int i = 2; i < 4; i++)
       m->simd->unpack[m->size](in, y - 1 + i, 0, n, row[i]);
     m->simd->median3[m->size](from, to, n, 1, NULL);
-    for (int i = 0; i < 2 && y + i < t->y1; i++)
-      m->simd->pack[m->size](out, y + i, 0, n, to[i], m->threshold ? from[1 + i] : NULL, m->threshold);
+    for (int i = 0; i < 2 && y + i < t->y1; i++) {
+      if (m->threshold)
+        m->simd->choose[m->size](to[i], from[1 + i], n, m->threshold);
+      m->simd->pack[m->size](out, y + i, 0, n, to[i]);
+    }
     for (int i = 0; i < 2; i++) {
       void *old = row[i];
 

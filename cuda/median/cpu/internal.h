@@ -95,6 +95,10 @@ void cf_median_sorted_task (const CfMedianCpu *m, const CfMedianTask *task, uint
 /* Returns the first component's sample 0 of row 0 of the plane of `view`. */
 uint8_t *cf_median_first (const CfView *views, int n_views, const CfView *view);
 
+/* Writes the results of row y of a task, or the input where they differ by no more than the threshold. Changes `row`;
+ * `input` has room for as much. */
+void cf_median_write (const CfMedianCpu *m, const CfMedianTask *task, int y, void *row, void *input);
+
 size_t cf_median_direct_scratch (const CfMedianCpu *m, int width);
 void cf_median_direct_task (const CfMedianCpu *m, const CfMedianTask *task, uint8_t *scratch);
 

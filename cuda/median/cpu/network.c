@@ -312,10 +312,7 @@ write_row (const Work *w, int y, int tile_row)
       memcpy (to, row, pixel * (size_t) (t->x1 - t->x0));
     return;
   }
-  if (m->threshold)
-    m->simd->unpack[m->size](&m->in[0][t->view], y, t->x0, t->x1 - t->x0, w->input);
-  m->simd->pack[m->size](&m->out[t->view], y, t->x0, t->x1 - t->x0, w->row, m->threshold ? w->input : NULL,
-      m->threshold);
+  cf_median_write (m, t, y, w->row, w->input);
 }
 
 void

@@ -84,6 +84,18 @@ cf_median_first (const CfView *views, int n_views, const CfView *view)
   return first;
 }
 
+void
+cf_median_write (const CfMedianCpu *m, const CfMedianTask *t, int y, void *row, void *input)
+{
+  const int n = t->x1 - t->x0;
+
+  if (m->threshold) {
+    m->simd->unpack[m->size](&m->in[0][t->view], y, t->x0, n, input);
+    m->simd->choose[m->size](row, input, n, m->threshold);
+  }
+  m->simd->pack[m->size](&m->out[t->view], y, t->x0, n, row);
+}
+
 /* Returns whether the components of the view's plane are filtered together: where neighbours have the same distance in
  * each of them, and at most half of them are filtered in vain. Compiled networks split pixels of two and of four. */
 static bool

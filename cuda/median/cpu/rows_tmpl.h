@@ -32,48 +32,29 @@ N (unpack) (const CfView *view, int y, int x0, int n, void *row_)
     row[i] = row[left + end - first - 1];
 }
 
-/* Writes n words of a row from `to` on. */
 static void
-N (write) (const CfView *view, T *to, int n, const T *row)
+N (choose) (void *result_, const void *input_, int n, int threshold)
 {
+  const T *restrict input = input_, most = threshold < (T) -1 ? (T) threshold : (T) -1;
+  T *restrict result = result_;
+
+  for (int i = 0; i < n; i++) {
+    const T difference = input[i] > result[i] ? (T) (input[i] - result[i]) : (T) (result[i] - input[i]);
+
+    result[i] = difference > most ? result[i] : input[i];
+  }
+}
+
+static void
+N (pack) (const CfView *view, int y, int x0, int n, const void *row)
+{
+  T *to = (T *) (void *) (view->data + view->pitch * (size_t) y) + (size_t) x0 * view->step;
+
   if (view->step == 1 && view->shift == 0)
     memcpy (to, row, (size_t) n * sizeof (T));
   else
     N (scatter) (to, view->step, n, row, view->shift);
 }
-
-/* Chooses the input where the result differs by no more than `most`. */
-static void
-N (choose) (const T *restrict result, const T *restrict input, int n, T most, T *restrict chosen)
-{
-  for (int i = 0; i < n; i++) {
-    const T difference = input[i] > result[i] ? (T) (input[i] - result[i]) : (T) (result[i] - input[i]);
-
-    chosen[i] = difference > most ? result[i] : input[i];
-  }
-}
-
-#define CHOSEN 1024 /* samples at a time */
-
-static void
-N (pack) (const CfView *view, int y, int x0, int n, const void *row_, const void *input_, int threshold)
-{
-  const T *row = row_, *input = input_, most = threshold < (T) -1 ? (T) threshold : (T) -1;
-  T *to = (T *) (void *) (view->data + view->pitch * (size_t) y) + (size_t) x0 * view->step, chosen[CHOSEN];
-
-  if (!input) {
-    N (write) (view, to, n, row);
-    return;
-  }
-  for (int x = 0; x < n; x += CHOSEN) {
-    const int part = n - x < CHOSEN ? n - x : CHOSEN;
-
-    N (choose) (row + x, input + x, part, most, chosen);
-    N (write) (view, to + (size_t) x * view->step, part, chosen);
-  }
-}
-
-#undef CHOSEN
 
 #else /* whole pixels of three 8-bit views R, G, B */
 
@@ -94,26 +75,27 @@ N (unpack) (const CfView *view, int y, int x0, int n, void *row_)
 }
 
 static void
-N (pack) (const CfView *view, int y, int x0, int n, const void *row_, const void *input_, int threshold)
+N (choose) (void *result_, const void *input_, int n, int threshold)
 {
-  const T *row = row_, *input = input_;
+  const T *input = input_;
+  T *result = result_;
 
   for (int i = 0; i < n; i++) {
-    T v = row[i];
+    bool differs = false;
 
-    if (input) {
-      bool differs = false;
-
-      for (int c = 0; c < 24; c += 8) {
-        int d = (int) (v >> c & 255) - (int) (input[i] >> c & 255);
-
-        differs = differs || d > threshold || -d > threshold;
-      }
-      v = differs ? v : input[i];
-    }
-    for (int c = 0; c < 3; c++)
-      view[c].data[view[c].pitch * (size_t) y + (size_t) (x0 + i) * view[c].step] = (uint8_t) (v >> (16 - 8 * c));
+    for (int c = 0; c < 24; c += 8)
+      differs |= abs ((int) (result[i] >> c & 255) - (int) (input[i] >> c & 255)) > threshold;
+    result[i] = differs ? result[i] : input[i];
   }
+}
+
+static void
+N (pack) (const CfView *view, int y, int x0, int n, const void *row)
+{
+  for (int i = 0; i < n; i++)
+    for (int c = 0; c < 3; c++)
+      view[c].data[view[c].pitch * (size_t) y + (size_t) (x0 + i) * view[c].step] = (uint8_t) (((const T *) row)[i] >>
+          (16 - 8 * c));
 }
 
 #endif

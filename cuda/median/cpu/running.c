@@ -131,7 +131,7 @@ get (const CfRunningCpu *m, const void *row, int x)
 static void
 write_row (const CfRunningCpu *m, int view, int y, const void *row)
 {
-  m->motion.simd->pack[m->size](&m->out[view], y, 0, m->out[view].width, row, NULL, 0);
+  m->motion.simd->pack[m->size](&m->out[view], y, 0, m->out[view].width, row);
 }
 
 /* Replaces the samples of a row whose blocks are masked by the background. */
