@@ -48,6 +48,7 @@ typedef struct {
 
 typedef struct {
   const CfMedianSimd *simd;
+  const CfMedianSimd *stepper; /* of the network's steps: most vectors of 64 bytes would cross a cache line */
   CfMedianWindow win;
   int size; /* class of the values: 0, 1, 2 for 1, 2, 4 bytes */
   int bits; /* of a value */
@@ -83,6 +84,9 @@ typedef struct {
 CfCode cf_median_network_prepare (CfMedianCpu *m, CfStatus *status);
 size_t cf_median_network_scratch (const CfMedianCpu *m);
 void cf_median_network_task (const CfMedianCpu *m, const CfMedianTask *task, uint8_t *scratch);
+
+/* Returns the index in CfMedianSimd.code of the plan's window, -1: it is not compiled. */
+int cf_median_network_code (const CfMedianCpu *m);
 
 void cf_median_histogram_prepare (CfMedianCpu *m);
 size_t cf_median_histogram_scratch (const CfMedianCpu *m);

@@ -39,20 +39,15 @@ cf_motion_init (CfMotion *m, const CfRunning *r, const CfFormatInfo *info, CfSta
   m->noise = malloc (blocks * sizeof *m->noise);
   m->block = malloc (blocks * sizeof *m->block);
   m->flags = malloc (blocks);
-  m->mask[0] = malloc (cells * sizeof *m->mask[0]);
-  m->mask[1] = malloc (cells * sizeof *m->mask[1]);
-  m->still = malloc (cells);
-  m->ghost = malloc (cells * sizeof *m->ghost);
-  m->was_ghost = malloc (cells * sizeof *m->was_ghost);
+  m->past = malloc (cells * sizeof *m->past);
   m->cell = malloc (cells * sizeof *m->cell);
   m->tile = malloc (tiles * sizeof *m->tile);
   m->window = malloc (tiles * sizeof *m->window);
   m->survey = malloc ((size_t) r->rows * sizeof *m->survey);
   m->state = calloc (cells, sizeof *m->state);
   m->scratch = aligned_alloc (64, m->scratch_size * (size_t) cf_cpu_threads ());
-  if (!m->x || !m->before || !m->back || !m->noise || !m->block || !m->flags || !m->mask[0] || !m->mask[1] ||
-      !m->still || !m->ghost || !m->was_ghost || !m->cell || !m->tile || !m->window || !m->survey || !m->state ||
-      !m->scratch)
+  if (!m->x || !m->before || !m->back || !m->noise || !m->block || !m->flags || !m->past || !m->cell || !m->tile ||
+      !m->window || !m->survey || !m->state || !m->scratch)
     return cf_fail (status, CF_NO_MEMORY, "out of memory: the blocks of %d x %d pixels", r->width, r->height);
   return CF_OK;
 }
@@ -60,8 +55,8 @@ cf_motion_init (CfMotion *m, const CfRunning *r, const CfFormatInfo *info, CfSta
 void
 cf_motion_free (CfMotion *m)
 {
-  void *const all[] = { m->x, m->before, m->back, m->noise, m->block, m->flags, m->mask[0], m->mask[1], m->still,
-    m->ghost, m->was_ghost, m->cell, m->tile, m->window, m->survey, m->state, m->scratch };
+  void *const all[] = { m->x, m->before, m->back, m->noise, m->block, m->flags, m->past, m->cell, m->tile, m->window,
+    m->survey, m->state, m->scratch };
 
   for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
     free (all[i]);
@@ -181,7 +176,9 @@ block_task (void *data, int cy, int thread)
   }
   for (int cx = 0; cx < m->r->columns; cx++) {
     CfMotionCell *cell = &m->cell[cy * m->r->columns + cx];
+    CfMotionPast *past = &m->past[cy * m->r->columns + cx];
 
+    past->was_ghost = past->ghost;
     *cell = (CfMotionCell) { 0 };
     for (int i = cx * SIDE; i < (cx + 1) * SIDE; i++) {
       cell->n_changed = (uint8_t) (cell->n_changed + changed[i]);
@@ -319,7 +316,7 @@ is_ghost (const CfMotion *m, int cx, int cy)
     for (int u = cf_max (cx - 1, 0); u <= cf_min (cx + 1, m->r->columns - 1); u++) {
       if (counts (m, u, v))
         sum += m->cell[v * m->r->columns + u].balance;
-      beside |= m->was_ghost[v * m->r->columns + u] && (u != cx || v != cy);
+      beside |= m->past[v * m->r->columns + u].was_ghost && (u != cx || v != cy);
     }
   return sum < 0 || (sum == 0 && beside);
 }
@@ -372,18 +369,18 @@ cell_task (void *data, int cy, int thread)
   for (int cx = 0; cx < m->r->columns; cx++) {
     const int at = cy * m->r->columns + cx;
     const CfMotionCell *cell = &m->cell[at];
+    CfMotionPast *past = &m->past[at];
     const bool changed = cell->n_changed >= CF_RUNNING_NEED, lit = is_lit (m, cx, cy), counted = counts (m, cx, cy);
     const uint16_t k = m->mode.loose ? cell->apart : cell->changed;
     bool ghost, now, moves, sure;
 
-    m->still[at] = (uint8_t) (counted && cell->n_restless < 2 ? cf_min (m->still[at] + 1, CF_RUNNING_STILL) : 0);
-    ghost = m->still[at] >= CF_RUNNING_STILL && is_ghost (m, cx, cy);
-    m->ghost[at] = ghost;
+    past->still = (uint8_t) (counted && cell->n_restless < 2 ? cf_min (past->still + 1, CF_RUNNING_STILL) : 0);
+    ghost = past->ghost = past->still >= CF_RUNNING_STILL && is_ghost (m, cx, cy);
     now = counted && !ghost;
     moves = now || (m->mode.loose && changed && !lit && !ghost);
-    sure = now && __builtin_popcount (k & m->mask[0][at] & m->mask[1][at]) >= CF_RUNNING_SURE;
-    m->mask[1][at] = m->mask[0][at];
-    m->mask[0][at] = now ? k : 0;
+    sure = now && __builtin_popcount (k & past->mask[0] & past->mask[1]) >= CF_RUNNING_SURE;
+    past->mask[1] = past->mask[0];
+    past->mask[0] = now ? k : 0;
     m->state[at] = (uint16_t) (cell->n_changed | (moves ? CF_RUNNING_MOVES : 0) | (now ? CF_RUNNING_COUNTS : 0) |
         (sure ? CF_RUNNING_IS_SURE : 0));
     if (updates && (ghost || now || (changed && lit)))
@@ -406,10 +403,7 @@ begin (CfMotion *m)
   const size_t cells = (size_t) m->r->n_cells, blocks = cells * SIDE * SIDE;
 
   memcpy (m->back, m->x, blocks * sizeof *m->back);
-  memset (m->mask[0], 0, cells * sizeof *m->mask[0]);
-  memset (m->mask[1], 0, cells * sizeof *m->mask[1]);
-  memset (m->still, 0, cells);
-  memset (m->ghost, 0, cells * sizeof *m->ghost);
+  memset (m->past, 0, cells * sizeof *m->past);
   memset (m->state, 0, cells * sizeof *m->state);
   m->level = (CfRunningLevel) { 0 };
   m->scene = (CfScene) { 0 };
@@ -423,10 +417,7 @@ void
 cf_motion_frame (CfMotion *m, const CfView *in, const CfRunningFrame *frame)
 {
   uint16_t *x = m->x;
-  bool *ghost = m->was_ghost;
 
-  m->was_ghost = m->ghost;
-  m->ghost = ghost;
   m->in = in;
   m->first = frame->first;
   m->wants_blocks = frame->back;

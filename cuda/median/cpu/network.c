@@ -8,19 +8,12 @@
 
 #include "core/cpu.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define MAX_SAMPLES 2500 /* of a window; larger networks take long to generate */
 #define EXTRA_LANES 64   /* behind each part, for loads past its end */
-#define RECENT 2
-#define CHANNELS 4 /* of a pixel at most */
-
-/* The networks generated last, for all plans: of frames in flight, each has its own plan for the same window. */
-static CfMedianNetwork *recent[RECENT];
-static int oldest;
-static pthread_mutex_t recent_lock = PTHREAD_MUTEX_INITIALIZER;
+#define CHANNELS 4       /* of a pixel at most */
 
 /* Returns the width (`across`) or height of a tile. Larger tiles share more work
  * between windows but use more memory; these are the fastest sizes measured. */
@@ -34,9 +27,8 @@ tile_side (int window, bool across)
   return across || window > 11 ? 8 : 4;
 }
 
-/* Returns the index in CfMedianSimd.code of the plan's window, -1: it is not compiled. */
-static int
-code_of (const CfMedianCpu *m)
+int
+cf_median_network_code (const CfMedianCpu *m)
 {
   const CfMedianWindow *win = &m->win;
   const int i = (win->w - 5) / 2;
@@ -71,49 +63,27 @@ translate (CfMedianProgram *p, const CfMedianNetwork *net, size_t bytes)
   p->n_steps = 0;
   for (int i = 0; at && p->steps && i < net->n_steps; i++) {
     const CfMedianNetStep *s = &net->steps[i];
-    CfMedianStep step;
+    const bool store = s->op == CF_MEDIAN_NET_STORE, sort = s->op == CF_MEDIAN_NET_SORT;
+    const uint32_t d = (uint32_t) ((store ? p->out_at : slots_at) + (size_t) s->d * CF_MEDIAN_SLOT);
+    const uint32_t e = (uint32_t) (slots_at + (size_t) s->e * CF_MEDIAN_SLOT);
 
     if (s->op == CF_MEDIAN_NET_LOAD) {
       at[s->d] = (uint32_t) sample_at (p, s->a, bytes);
       continue;
     }
-    step.a = at[s->a];
-    step.b = s->op == CF_MEDIAN_NET_STORE ? step.a : at[s->b];
-    step.d = step.e = (uint32_t) unused_at;
-    if (s->op == CF_MEDIAN_NET_STORE)
-      step.d = (uint32_t) (p->out_at + (size_t) s->d * CF_MEDIAN_SLOT);
-    else if (s->op == CF_MEDIAN_NET_MAX)
-      step.e = at[s->d] = (uint32_t) (slots_at + (size_t) s->d * CF_MEDIAN_SLOT);
-    else
-      step.d = at[s->d] = (uint32_t) (slots_at + (size_t) s->d * CF_MEDIAN_SLOT);
-    if (s->op == CF_MEDIAN_NET_SORT)
-      step.e = at[s->e] = (uint32_t) (slots_at + (size_t) s->e * CF_MEDIAN_SLOT);
-    p->steps[p->n_steps++] = step;
+    p->steps[p->n_steps++] = (CfMedianStep) { .d = s->op == CF_MEDIAN_NET_MAX ? (uint32_t) unused_at : d,
+      .e = s->op == CF_MEDIAN_NET_MAX ? d
+          : sort                      ? e
+                                      : (uint32_t) unused_at,
+      .a = at[s->a],
+      .b = at[store ? s->a : s->b] };
+    if (!store)
+      at[s->d] = d;
+    if (sort)
+      at[s->e] = e;
   }
   free (at);
   return at && p->steps;
-}
-
-/* Returns the network of a window, which stays until others have been asked for; NULL if out of memory. Called with the
- * lock held. */
-static const CfMedianNetwork *
-find_network (const CfMedianWindow *win, int tile_w, int tile_h)
-{
-  CfMedianNetwork *net;
-
-  for (int i = 0; i < RECENT; i++) {
-    net = recent[i];
-    if (net && net->w == win->w && net->h == win->h && net->depth == win->depth && net->rank == win->rank &&
-        net->tile_w == tile_w && net->tile_h == tile_h)
-      return net;
-  }
-  net = cf_median_network_new (win->w, win->h, win->depth, win->rank, tile_w, tile_h);
-  if (!net)
-    return NULL;
-  cf_median_network_free (recent[oldest]);
-  recent[oldest] = net;
-  oldest = (oldest + 1) % RECENT;
-  return net;
 }
 
 CfCode
@@ -121,9 +91,9 @@ cf_median_network_prepare (CfMedianCpu *m, CfStatus *status)
 {
   const CfMedianWindow *win = &m->win;
   const size_t bytes = (size_t) 1 << m->size;
-  CfMedianProgram next = { .win = *win, .bytes = bytes, .code = code_of (m) }, *p = &next;
+  CfMedianProgram next = { .win = *win, .bytes = bytes, .code = cf_median_network_code (m) }, *p = &next;
   int block;
-  const CfMedianNetwork *net;
+  CfMedianNetwork *net;
   bool done;
 
   if (m->program.bytes == bytes && memcmp (&m->program.win, win, sizeof *win) == 0)
@@ -138,10 +108,9 @@ cf_median_network_prepare (CfMedianCpu *m, CfStatus *status)
     return cf_fail (status, CF_UNSUPPORTED, "a network for %d samples would be too large; the maximum is %d", win->n,
         MAX_SAMPLES);
   if (p->code < 0) {
-    pthread_mutex_lock (&recent_lock);
-    net = find_network (win, p->tile_w, p->tile_h);
+    net = cf_median_network_new (win->w, win->h, win->depth, win->rank, p->tile_w, p->tile_h);
     done = net && translate (p, net, bytes);
-    pthread_mutex_unlock (&recent_lock);
+    cf_median_network_free (net);
     if (!done) {
       free (p->steps);
       return cf_fail (status, CF_NO_MEMORY, "out of memory for a network of %d samples", win->n);
@@ -244,7 +213,7 @@ run_block (const Work *w, int y, int block)
       for (int i = 0; i < p->tile_w; i++, to += size)
         memcpy (to, parts + (size_t) i * p->part_pitch, size);
     }
-  m->simd->network[m->size](p->steps, p->n_steps, w->arena, lanes < p->lanes ? lanes : p->lanes);
+  m->stepper->network[m->size](p->steps, p->n_steps, w->arena, lanes < p->lanes ? lanes : p->lanes);
   for (int i = 0; i < p->tile_w * p->tile_h; i++)
     memcpy (w->out_parts + (size_t) i * p->part_pitch + from, w->arena + p->out_at + (size_t) i * CF_MEDIAN_SLOT,
         CF_MEDIAN_SLOT);

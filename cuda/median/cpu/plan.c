@@ -227,66 +227,41 @@ is_direct (const CfMedianWindow *win)
   return win->w == 3 && win->h == 3 && win->depth == 1 && win->rank == 4;
 }
 
-/* Returns up to how many samples of a window the network is faster than the histogram, measured for frames whose width
- * fills the network's blocks. The histogram's cost does not grow with the window, that of sorted samples little. */
+/* Returns up to how many samples of a window the network is the fastest, measured. The histogram's cost does not grow
+ * with the window, that of sorted samples little. In narrow frames few tiles lie side by side, so that the vectors of a
+ * network that is not compiled are not full. */
 static int
-network_limit (const CfMedianCpu *m)
+network_limit (const CfMedianCpu *m, int width)
 {
   const bool avx = cf_cpu_isa_number () <= CF_ISA_AVX2;
+  const int limit = m->bits > 8 ? 170 : avx ? 17 * 17 : 220;
 
   if (m->bits > 10)
     return m->size == 2 ? 15 * 15 : avx ? 21 * 21 : 25 * 25;
-  return m->bits > 8 ? 170 : avx ? 17 * 17 : 220;
-}
-
-/* Returns whether the network is also faster in frames of this width. It computes whole quarters of blocks of columns,
- * and each block takes the time of 1.4 quarters more, because it runs through all steps. `cost` is the time per column
- * relative to full blocks, which take 1 + 1.4 / 4 = 1.35 per column. The network's time grows as n^(2/3), so the limit
- * of cost is (limit / n)^(2/3). Compiled networks always pay. */
-static bool
-network_pays (const CfMedianCpu *m, int width)
-{
-  const CfMedianProgram *p = &m->program;
-  int block = p->lanes * p->tile_w, quarter = block / 4;
-  double cost = (cf_divide_up (width, quarter) + 1.4 * cf_divide_up (width, block)) * quarter / (1.35 * width);
-  double n = m->win.n, limit = m->bits > 8 ? 170 : 220;
-
-  return p->code >= 0 || m->bits > 10 || n * n * cost * cost * cost <= limit * limit;
+  return cf_median_network_code (m) < 0 ? cf_min (limit, 2 * width / 5) : limit;
 }
 
 static CfCode
 choose_variant (CfMedianCpu *m, int preferred, int width, CfStatus *status)
 {
   const CfMedianVariant large = m->bits > 10 ? CF_MEDIAN_SORTED : CF_MEDIAN_HISTOGRAM;
-  CfMedianVariant best = is_direct (&m->win) ? CF_MEDIAN_DIRECT
-      : m->win.n <= network_limit (m)        ? CF_MEDIAN_NETWORK
-                                             : large;
-  CfCode code = CF_OK;
+  const CfMedianVariant best = is_direct (&m->win) ? CF_MEDIAN_DIRECT
+      : m->win.n <= network_limit (m, width)       ? CF_MEDIAN_NETWORK
+                                                   : large;
 
   m->variant = preferred < 0 ? best : (CfMedianVariant) preferred;
-  switch (m->variant) {
-    case CF_MEDIAN_DIRECT:
-      if (!is_direct (&m->win))
-        return cf_fail (status, CF_UNSUPPORTED, "variant direct filters only the median of 3 x 3 samples");
-      break;
-    case CF_MEDIAN_NETWORK:
-      code = cf_median_network_prepare (m, status);
-      if (preferred < 0 && (code == CF_UNSUPPORTED || (code == CF_OK && !network_pays (m, width)))) {
-        m->variant = large;
-        code = CF_OK;
-      } else
-        break;
-      /* fall through */
-    default:
-      if (m->variant != large)
-        return cf_fail (status, CF_UNSUPPORTED, "variant %s filters only values of %s 10 bits", variants[m->variant],
-            large == CF_MEDIAN_SORTED ? "up to" : "more than");
-      if (large == CF_MEDIAN_SORTED)
-        cf_median_sorted_prepare (m);
-      else
-        cf_median_histogram_prepare (m);
-  }
-  return code;
+  if (m->variant == CF_MEDIAN_NETWORK)
+    return cf_median_network_prepare (m, status);
+  if (m->variant == CF_MEDIAN_DIRECT && !is_direct (&m->win))
+    return cf_fail (status, CF_UNSUPPORTED, "variant direct filters only the median of 3 x 3 samples");
+  if (m->variant != CF_MEDIAN_DIRECT && m->variant != large)
+    return cf_fail (status, CF_UNSUPPORTED, "variant %s filters only values of %s 10 bits", variants[m->variant],
+        large == CF_MEDIAN_SORTED ? "up to" : "more than");
+  if (m->variant == CF_MEDIAN_SORTED)
+    cf_median_sorted_prepare (m);
+  else if (m->variant == CF_MEDIAN_HISTOGRAM)
+    cf_median_histogram_prepare (m);
+  return CF_OK;
 }
 
 /* Lists the tasks anew, for the plan's size. */
@@ -388,8 +363,11 @@ init (CfPlan *plan, CfStatus *status)
 {
   CfMedianCpu *m = plan->state;
   const CfMedianWindow win = cf_median_window (plan->params);
+  const CfIsa isa = cf_cpu_isa_number ();
 
-  m->simd = simd[cf_cpu_isa_number ()];
+  m->simd = m->stepper = simd[isa];
+  if (isa == CF_ISA_AVX512BW && simd[CF_ISA_AVX2])
+    m->stepper = simd[CF_ISA_AVX2];
   m->frame_size = cf_image_layout (&m->layout, plan->video.format, plan->video.width, plan->video.height, 64);
   m->n_slots = win.ahead > 0 ? win.depth : win.depth - 1;
   if (m->n_slots)

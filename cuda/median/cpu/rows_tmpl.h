@@ -143,8 +143,7 @@ N (network_) (const CfMedianStep *steps, int n, uint8_t *arena, int bytes)
     const uint8_t *a = arena + s->a, *b = arena + s->b;
     uint8_t *d = arena + s->d, *e = arena + s->e;
 
-    /* Addresses in registers of their own: on some processors indexed stores use
-     * the address units of the loads, which bound this loop. */
+    /* Addresses in registers of their own: indexed stores may use the address units of the loads, which bound this. */
     __asm__ ("" : "+r"(d), "+r"(e));
     for (int i = 0; i < bytes; i += V_SIZE) {
       V low = v_load (a + i), high = v_load (b + i);
@@ -158,14 +157,12 @@ N (network_) (const CfMedianStep *steps, int n, uint8_t *arena, int bytes)
 static void
 N (network) (const CfMedianStep *steps, int n, uint8_t *arena, int lanes)
 {
-  int bytes = lanes * (int) sizeof (T);
+  const int bytes = (lanes + LANES - 1) / LANES * V_SIZE;
 
-  if (bytes <= CF_MEDIAN_SLOT / 4)
-    N (network_) (steps, n, arena, CF_MEDIAN_SLOT / 4);
-  else if (bytes <= CF_MEDIAN_SLOT / 2)
-    N (network_) (steps, n, arena, CF_MEDIAN_SLOT / 2);
-  else
+  if (bytes == CF_MEDIAN_SLOT)
     N (network_) (steps, n, arena, CF_MEDIAN_SLOT);
+  else
+    N (network_) (steps, n, arena, bytes);
 }
 
 #if SIZE < 4
