@@ -13,8 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BLOCK_SIZE 65536
-
 enum { INPUT, MIN, MAX };
 
 typedef struct {
@@ -37,10 +35,8 @@ typedef struct List {
   struct List *next;
 } List;
 
-/* Memory that is handed out from the front to the back. */
 typedef struct Block {
   struct Block *next;
-  size_t used, size;
   _Alignas (max_align_t) char memory[];
 } Block;
 
@@ -50,7 +46,7 @@ typedef struct {
   int n_nodes, cap_nodes;
   int *input_node; /* sample number -> node, -1 = not loaded yet */
   int *output;     /* output number -> node */
-  Block *blocks;   /* all memory from alloc, the newest first; freed at the end */
+  Block *blocks;   /* all memory from alloc; freed at the end */
   List *lists;     /* lists without a base, which neighbouring tiles share */
   jmp_buf no_memory;
 } Builder;
@@ -70,23 +66,13 @@ typedef struct {
 static void *
 alloc (Builder *m, size_t size)
 {
-  const size_t align = _Alignof (max_align_t), n = (size + align - 1) / align * align;
-  Block *block = m->blocks;
-  void *memory;
+  Block *block = calloc (1, sizeof *block + size);
 
-  if (!block || block->size - block->used < n) {
-    const size_t room = n > BLOCK_SIZE ? n : BLOCK_SIZE;
-
-    block = calloc (1, sizeof *block + room);
-    if (!block)
-      longjmp (m->no_memory, 1);
-    block->size = room;
-    block->next = m->blocks;
-    m->blocks = block;
-  }
-  memory = block->memory + block->used;
-  block->used += n;
-  return memory;
+  if (!block)
+    longjmp (m->no_memory, 1);
+  block->next = m->blocks;
+  m->blocks = block;
+  return block->memory;
 }
 
 static int *

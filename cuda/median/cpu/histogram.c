@@ -71,9 +71,8 @@ kept_row (const Work *w, int s, int y)
 static void
 widen (const uint8_t *restrict from, int n, uint16_t *restrict to)
 {
-  for (; n > 0; n -= 32, from += 32, to += 32)
-    for (int i = 0; i < 32; i++)
-      to[i] = from[i];
+  for (int i = 0; i < n; i++)
+    to[i] = from[i];
 }
 
 static void
@@ -118,9 +117,8 @@ ready (CfMedianSweep *sweep, int set, int block)
 static void
 narrow (const uint16_t *restrict from, int n, uint8_t *restrict to)
 {
-  for (; n > 0; n -= 32, from += 32, to += 32)
-    for (int i = 0; i < 32; i++)
-      to[i] = (uint8_t) from[i];
+  for (int i = 0; i < n; i++)
+    to[i] = (uint8_t) from[i];
 }
 
 void

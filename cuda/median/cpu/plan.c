@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define TASKS 4 /* of a frame, for each thread, so that all are occupied */
+
 static const char *const variants[CF_MEDIAN_N_VARIANTS + 1] = { "direct", "network", "histogram", "sorted", NULL };
 
 static const CfMedianSimd *const simd[] = CF_ISA_TABLES (cf_median_simd);
@@ -138,35 +140,11 @@ task_size (const CfMedianCpu *m, const CfView *view, bool flat, int wanted, int 
   }
 }
 
-static void
-add_tasks (CfMedianCpu *m, CfMedianTask whole, const CfView *view, int cols, int rows)
-{
-  for (int y = 0; y < view->height; y += rows)
-    for (int x = 0; x < view->width; x += cols) {
-      CfMedianTask task = whole;
-
-      task.x0 = x;
-      task.x1 = x + cols < view->width ? x + cols : view->width;
-      task.y0 = y;
-      task.y1 = y + rows < view->height ? y + rows : view->height;
-      if (m->n_tasks < m->max_tasks)
-        m->tasks[m->n_tasks] = task;
-      m->n_tasks++;
-    }
-}
-
-/* Returns how many tasks a frame should have, so that all threads are occupied. */
-static int
-wanted_tasks (void)
-{
-  return 4 * cf_cpu_threads ();
-}
-
 /* Lists the tasks, and counts those for which there is no memory as well. */
 static void
 list_tasks (CfMedianCpu *m, const CfView *views, int n)
 {
-  int wanted = wanted_tasks ();
+  const int wanted = TASKS * cf_cpu_threads ();
   double area = 0;
 
   m->n_tasks = 0;
@@ -175,28 +153,36 @@ list_tasks (CfMedianCpu *m, const CfView *views, int n)
     area += (double) views[i].width * views[i].height;
   for (int i = 0; i < n; i++) {
     const CfView *view = &views[i];
-    CfMedianTask whole = { .view = (uint8_t) i, .copy = !view->filtered };
+    const bool copy = !view->filtered, flat = is_flat (m, views, n, view);
     int share = (int) (wanted * ((double) view->width * view->height) / area + 0.999), cols, rows;
     bool first = true;
 
-    whole.flat = is_flat (m, views, n, view);
     for (int j = 0; j < i; j++)
       if (views[j].plane == view->plane && views[j].field == view->field && views[j].filtered)
         first = false;
     if (m->packed && view->filtered && i > 0 && views[i - 1].field == view->field && views[i - 1].filtered)
       continue; /* the task of the pixel's first component filters whole pixels */
-    if (whole.flat && (whole.copy || !first))
+    if (flat && (copy || !first))
       continue;
-    if (whole.flat && view->step > m->channels)
-      m->channels = view->step;
-    if (whole.copy) {
+    if (flat)
+      m->channels = cf_max (m->channels, view->step);
+    if (copy) {
       cols = view->width;
       rows = cf_divide_up (view->height, share);
     } else
-      task_size (m, view, whole.flat, whole.flat ? share * view->step : share, &cols, &rows);
+      task_size (m, view, flat, flat ? share * view->step : share, &cols, &rows);
     if (m->variant == CF_MEDIAN_DIRECT)
       cols = view->width; /* its tasks filter whole rows */
-    add_tasks (m, whole, view, cols, rows);
+    for (int y = 0; y < view->height; y += rows)
+      for (int x = 0; x < view->width; x += cols, m->n_tasks++)
+        if (m->n_tasks < m->max_tasks)
+          m->tasks[m->n_tasks] = (CfMedianTask) { .view = (uint8_t) i,
+            .copy = copy,
+            .flat = flat,
+            .x0 = x,
+            .x1 = cf_min (x + cols, view->width),
+            .y0 = y,
+            .y1 = cf_min (y + rows, view->height) };
   }
 }
 
@@ -286,13 +272,12 @@ reserve_tasks (CfPlan *plan, CfStatus *status)
   int most;
 
   cut_frames (plan);
-  most = m->n_tasks + 2 * (wanted_tasks () + CF_MAX_VIEWS);
+  most = m->n_tasks + 2 * (TASKS * cf_cpu_threads () + CF_MAX_VIEWS);
   if (most <= m->max_tasks)
     return CF_OK;
-  tasks = malloc (sizeof *tasks * (size_t) most);
+  tasks = realloc (m->tasks, sizeof *tasks * (size_t) most);
   if (!tasks)
     return cf_fail (status, CF_NO_MEMORY, "out of memory");
-  free (m->tasks);
   m->tasks = tasks;
   m->max_tasks = most;
   cut_frames (plan);

@@ -14,22 +14,20 @@
 static void
 N (unpack) (const CfView *view, int y, int x0, int n, void *row_)
 {
-  int first = clamp (x0, 0, view->width - 1), end = clamp (x0 + n, first + 1, view->width);
-  int left = clamp (-x0, 0, n - 1);
+  const int first = clamp (x0, 0, view->width - 1), left = clamp (-x0, 0, n - 1);
+  const int end = left + clamp (view->width - first, 1, n - left);
   const T *from = (const T *) (const void *) (view->data + view->pitch * (size_t) clamp (y, 0, view->height - 1));
-  T *row = row_, max = (T) ((1u << view->bits) - 1);
+  T *row = row_;
 
   from += (size_t) first * view->step;
-  if (end - first > n - left)
-    end = first + n - left;
   if (view->step == 1 && view->bits == 8 * SIZE)
-    memcpy (row + left, from, (size_t) (end - first) * sizeof (T));
+    memcpy (row + left, from, (size_t) (end - left) * sizeof (T));
   else
-    N (gather) (from, view->step, end - first, row + left, view->shift, max);
+    N (gather) (from, view->step, end - left, row + left, view->shift, (T) ((1u << view->bits) - 1));
   for (int i = 0; i < left; i++)
     row[i] = row[left];
-  for (int i = left + end - first; i < n; i++)
-    row[i] = row[left + end - first - 1];
+  for (int i = end; i < n; i++)
+    row[i] = row[end - 1];
 }
 
 static void
@@ -54,6 +52,26 @@ N (pack) (const CfView *view, int y, int x0, int n, const void *row)
     memcpy (to, row, (size_t) n * sizeof (T));
   else
     N (scatter) (to, view->step, n, row, view->shift);
+}
+
+/* ---- the running background ----------------------------------------------- */
+
+/* Moves each value of `background` towards that of `x`, by at most `step`, and leaves their distance in `distance`. */
+static void
+N (follow) (void *background, const void *x_, void *distance, int n, int step_, int largest_)
+{
+  T *restrict b = background, *restrict d = distance;
+  const T *restrict x = x_;
+  const T step = (T) step_, largest = (T) largest_;
+
+  for (int i = 0; i < n; i++) {
+    const T low = b[i] > step ? (T) (b[i] - step) : 0;
+    const T high = b[i] < (T) (largest - step) ? (T) (b[i] + step) : largest;
+    const T up = x[i] > low ? x[i] : low, to = up < high ? up : high;
+
+    b[i] = to;
+    d[i] = x[i] > to ? (T) (x[i] - to) : (T) (to - x[i]);
+  }
 }
 
 #else /* whole pixels of three 8-bit views R, G, B */

@@ -30,8 +30,8 @@ typedef __m128i V;
 #define V_SIZE 16
 typedef uint8_t V __attribute__ ((vector_size (16)));
 typedef uint16_t V2 __attribute__ ((vector_size (16)));
-typedef int32_t V4 __attribute__ ((vector_size (16))); /* packed colours have 24 bits */
 #endif
+typedef int32_t V4 __attribute__ ((vector_size (V_SIZE))); /* of packed colours, which have 24 bits */
 
 /* A vector at any address. */
 typedef V VAnywhere __attribute__ ((aligned (1), may_alias));
@@ -48,6 +48,8 @@ v_store (void *p, V v)
   *(VAnywhere *) p = v;
 }
 
+#define v_lt(T, a, b) ((V) ((T) (a) < (T) (b)))
+#define v_pick(a, b, m) (((a) & (m)) | ((b) & ~(m)))
 #if defined __SSE2__
 #define v_min_1(a, b) INTRINSIC (min_epu8) (a, b)
 #define v_max_1(a, b) INTRINSIC (max_epu8) (a, b)
@@ -59,10 +61,8 @@ v_store (void *p, V v)
 #else
 #define v_min_2(a, b) _mm_sub_epi16 (a, _mm_subs_epu16 (a, b))
 #define v_max_2(a, b) _mm_add_epi16 (b, _mm_subs_epu16 (a, b))
-/* packed colours have 24 bits, so a signed comparison is enough */
-#define v_pick(a, b, m) _mm_or_si128 (_mm_and_si128 (m, a), _mm_andnot_si128 (m, b))
-#define v_min_4(a, b) v_pick (a, b, _mm_cmplt_epi32 (a, b))
-#define v_max_4(a, b) v_pick (b, a, _mm_cmplt_epi32 (a, b))
+#define v_min_4(a, b) v_pick (a, b, v_lt (V4, a, b))
+#define v_max_4(a, b) v_pick (b, a, v_lt (V4, a, b))
 #endif
 #elif defined __ARM_NEON
 #include <arm_neon.h>
@@ -73,8 +73,6 @@ v_store (void *p, V v)
 #define v_min_4(a, b) ((V) vminq_u32 ((uint32x4_t) (a), (uint32x4_t) (b)))
 #define v_max_4(a, b) ((V) vmaxq_u32 ((uint32x4_t) (a), (uint32x4_t) (b)))
 #else
-#define v_lt(T, a, b) ((V) ((T) (a) < (T) (b)))
-#define v_pick(a, b, m) (((a) & (m)) | ((b) & ~(m)))
 #define v_min_1(a, b) v_pick (a, b, v_lt (V, a, b))
 #define v_max_1(a, b) v_pick (b, a, v_lt (V, a, b))
 #define v_min_2(a, b) v_pick (a, b, v_lt (V2, a, b))
@@ -122,14 +120,12 @@ clamp (int x, int low, int high)
 #define SIZE 1
 #define T uint8_t
 #include "rows_tmpl.h"
-#include "running_tmpl.h"
 #undef SIZE
 #undef T
 
 #define SIZE 2
 #define T uint16_t
 #include "rows_tmpl.h"
-#include "running_tmpl.h"
 #undef SIZE
 #undef T
 
