@@ -15,16 +15,11 @@
 #define EXTRA_LANES 64   /* behind each part, for loads past its end */
 #define CHANNELS 4       /* of a pixel at most */
 
-/* Returns the width (`across`) or height of a tile. Larger tiles share more work
- * between windows but use more memory; these are the fastest sizes measured. */
+/* Returns a side of a tile. Larger tiles share more work between windows but use more memory; these are the fastest. */
 static int
-tile_side (int window, bool across)
+tile_side (int window)
 {
-  if (window == 1)
-    return 1;
-  if (window < 9)
-    return across || window > 3 ? 4 : 2;
-  return across || window > 11 ? 8 : 4;
+  return window == 1 ? 1 : window < 9 ? 4 : 8;
 }
 
 int
@@ -98,8 +93,8 @@ cf_median_network_prepare (CfMedianCpu *m, CfStatus *status)
 
   if (m->program.bytes == bytes && memcmp (&m->program.win, win, sizeof *win) == 0)
     return CF_OK;
-  p->tile_w = p->code < 0 ? tile_side (win->w, true) : CF_MEDIAN_CODE_W;
-  p->tile_h = p->code < 0 ? tile_side (win->h, false) : CF_MEDIAN_CODE_H (win->h);
+  p->tile_w = p->code < 0 ? tile_side (win->w) : CF_MEDIAN_CODE_W;
+  p->tile_h = p->code < 0 ? tile_side (win->h) : CF_MEDIAN_CODE_H (win->h);
   p->lanes = (p->code < 0 ? CF_MEDIAN_SLOT : 64) / (int) bytes; /* 64: the largest vector */
   p->fw = p->tile_w + win->w - 1;
   p->fh = p->tile_h + win->h - 1;
