@@ -237,13 +237,22 @@ sum_tiles (CfMotion *m)
           add (&m->window[y * r->tiles_x + x], &m->tile[v * r->tiles_x + u]);
 }
 
+/* Decides what the frame is, and the levels of the next one. */
 static void
-survey_frame (CfMotion *m)
+decide (CfMotion *m)
 {
+  const int n = m->r->n_cells;
   CfScene *s = &m->scene;
+  CfRunningSums all = { 0 };
+  int smooth = 0;
   uint64_t sum = 0;
 
-  *s = (CfScene) { .blocks = (uint32_t) (m->r->real_x * m->r->real_y) };
+  for (int i = 0; i < m->r->tiles_x * m->r->tiles_y; i++) {
+    add (&all, &m->tile[i]);
+    if (is_smooth (&m->window[i]))
+      smooth += m->tile[i].cells;
+  }
+  *s = (CfScene) { .blocks = (uint32_t) (m->r->real_x * m->r->real_y), .anew = 5 * all.cells > 3 * n };
   for (int y = 0; y < m->r->rows; y++) {
     const CfMedianSurvey *row = &m->survey[y];
 
@@ -256,30 +265,11 @@ survey_frame (CfMotion *m)
     sum += row->sum;
   }
   s->mean = (uint32_t) (sum / s->blocks);
-}
-
-/* Decides what the frame is, and the levels of the next one. */
-static void
-decide (CfMotion *m)
-{
-  const int n = m->r->n_cells;
-  CfRunningSums all = { 0 };
-  int smooth = 0;
-
-  for (int i = 0; i < m->r->tiles_x * m->r->tiles_y; i++) {
-    add (&all, &m->tile[i]);
-    if (is_smooth (&m->window[i]))
-      smooth += m->tile[i].cells;
-  }
-  survey_frame (m);
-  m->mode.anew = 5 * all.cells > 3 * n;
-  m->mode.loose = !m->mode.anew && 20 * all.cells > n && 2 * all.distinct < all.cells;
-  m->mode.lights = !m->mode.anew && smooth * (m->level.lit > 0 ? 128 : 8) >= n;
-  if (!m->mode.anew)
-    m->level.lit = cf_max (0, (8 * smooth >= n ? 45 : m->level.lit) - 1);
-  m->scene.anew = m->mode.anew;
-  m->scene.loose = m->mode.loose;
-  m->scene.lit = !m->mode.anew && 8 * smooth >= n;
+  s->loose = !s->anew && 20 * all.cells > n && 2 * all.distinct < all.cells;
+  s->lit = !s->anew && 8 * smooth >= n;
+  m->lights = !s->anew && smooth * (m->level.lit > 0 ? 128 : 8) >= n;
+  if (!s->anew)
+    m->level.lit = cf_max (0, (s->lit ? 45 : m->level.lit) - 1);
   m->level.floor = 50 * all.restless > 16 * n ? cf_min (CF_RUNNING_FLOOR, m->level.floor + 8)
                                               : cf_max (0, m->level.floor - 1);
 }
@@ -289,7 +279,7 @@ decide (CfMotion *m)
 static bool
 is_lit (const CfMotion *m, int cx, int cy)
 {
-  return m->mode.lights && is_smooth (&m->window[tile_of (m->r, cx, cy)]);
+  return m->lights && is_smooth (&m->window[tile_of (m->r, cx, cy)]);
 }
 
 /* Returns whether a cell counts, ghost or not. */
@@ -298,9 +288,9 @@ counts (const CfMotion *m, int cx, int cy)
 {
   const CfMotionCell *cell = &m->cell[cy * m->r->columns + cx];
 
-  if (m->mode.anew)
+  if (m->scene.anew)
     return false;
-  if (m->mode.loose)
+  if (m->scene.loose)
     return cell->n_distinct >= CF_RUNNING_NEED;
   return cell->n_changed >= CF_RUNNING_NEED && !is_lit (m, cx, cy);
 }
@@ -346,9 +336,9 @@ set_blocks (const CfMotion *m, int cx, int cy, bool moves, bool take, bool hold)
   for (int i = 0; i < SIDE * SIDE; i++) {
     const int block = (cy * SIDE + i / SIDE) * m->blocks_x + cx * SIDE + i % SIDE;
     const bool changed = m->flags[block] & 1;
-    int to = take || m->mode.anew ? CF_RUNNING_TAKE : CF_RUNNING_FOLLOW;
+    int to = take || m->scene.anew ? CF_RUNNING_TAKE : CF_RUNNING_FOLLOW;
 
-    if (m->mode.loose || (hold && changed))
+    if (m->scene.loose || (hold && changed))
       to = CF_RUNNING_HOLD;
     m->block[block] = (uint16_t) (to | (moves && changed ? CF_MOTION_MASKS : 0) |
         3 * threshold_of (m, block) >> 4 << CF_MOTION_LEVEL);
@@ -359,7 +349,7 @@ static void
 cell_task (void *data, int cy, int thread)
 {
   const CfMotion *m = data;
-  const bool updates = !m->mode.anew && !m->mode.loose;
+  const bool updates = !m->scene.anew && !m->scene.loose;
   const size_t row = (size_t) cy * SIDE * (size_t) m->blocks_x, n = SIDE * (size_t) m->blocks_x;
   uint16_t *const back = m->back + row,
                   *const to = (uint16_t *) (void *) (m->scratch + (size_t) thread * m->scratch_size);
@@ -371,13 +361,13 @@ cell_task (void *data, int cy, int thread)
     const CfMotionCell *cell = &m->cell[at];
     CfMotionPast *past = &m->past[at];
     const bool changed = cell->n_changed >= CF_RUNNING_NEED, lit = is_lit (m, cx, cy), counted = counts (m, cx, cy);
-    const uint16_t k = m->mode.loose ? cell->apart : cell->changed;
+    const uint16_t k = m->scene.loose ? cell->apart : cell->changed;
     bool ghost, now, moves, sure;
 
     past->still = (uint8_t) (counted && cell->n_restless < 2 ? cf_min (past->still + 1, CF_RUNNING_STILL) : 0);
     ghost = past->ghost = past->still >= CF_RUNNING_STILL && is_ghost (m, cx, cy);
     now = counted && !ghost;
-    moves = now || (m->mode.loose && changed && !lit && !ghost);
+    moves = now || (m->scene.loose && changed && !lit && !ghost);
     sure = now && __builtin_popcount (k & past->mask[0] & past->mask[1]) >= CF_RUNNING_SURE;
     past->mask[1] = past->mask[0];
     past->mask[0] = now ? k : 0;
@@ -391,7 +381,7 @@ cell_task (void *data, int cy, int thread)
   if (updates) {
     memcpy (back, to, n * sizeof *to);
     m->simd->quiet (m->x + row, m->before + row, m->noise + row, (int) n);
-  } else if (m->mode.anew)
+  } else if (m->scene.anew)
     memcpy (back, m->x + row, n * sizeof *back);
 }
 

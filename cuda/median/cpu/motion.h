@@ -45,8 +45,8 @@ typedef struct {
 
   /* of the frame */
   int threshold_least; /* max (CF_RUNNING_LEAST, G) */
-  CfRunningMode mode;
   bool first, wants_blocks;
+  bool lights;        /* smooth tiles are lit */
   int n_colors, size; /* views that decide: the first 1 or 3; bytes of a sample - 1 */
   int shift;          /* of a block's sum */
   const CfView *in;

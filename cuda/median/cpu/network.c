@@ -32,22 +32,13 @@ cf_median_network_code (const CfMedianCpu *m)
   return square && m->size < 2 && i < CF_MEDIAN_N_CODES && m->simd->code[m->size][i] ? i : -1;
 }
 
-/* Returns the byte offset in the arena of sample number `sample` of the footprint. */
-static size_t
-sample_at (const CfMedianProgram *p, int sample, size_t bytes)
-{
-  int row = sample / p->fw, x = sample % p->fw;
-
-  return ((size_t) (row * p->tile_w + x % p->tile_w) * (size_t) (p->lanes + p->extra) + (size_t) (x / p->tile_w)) *
-      bytes;
-}
-
 /* Translates a network into steps on the arena. Loads become operands, stores become steps, and unused halves of pairs
  * are written to a spare slot. Returns false if out of memory. */
 static bool
 translate (CfMedianProgram *p, const CfMedianNetwork *net, size_t bytes)
 {
-  size_t samples = (size_t) (p->fh * net->depth * p->tile_w * (p->lanes + p->extra)) * bytes;
+  const size_t part = (size_t) (p->lanes + p->extra) * bytes; /* bytes of a part of a row in the arena */
+  size_t samples = (size_t) (p->fh * net->depth * p->tile_w) * part;
   size_t slots_at = (samples + CF_MEDIAN_SLOT - 1) / CF_MEDIAN_SLOT * CF_MEDIAN_SLOT;
   size_t unused_at = slots_at + (size_t) net->n_slots * CF_MEDIAN_SLOT;
   uint32_t *at = malloc (sizeof *at * (size_t) (net->n_slots + 1));
@@ -63,7 +54,9 @@ translate (CfMedianProgram *p, const CfMedianNetwork *net, size_t bytes)
     const uint32_t e = (uint32_t) (slots_at + (size_t) s->e * CF_MEDIAN_SLOT);
 
     if (s->op == CF_MEDIAN_NET_LOAD) {
-      at[s->d] = (uint32_t) sample_at (p, s->a, bytes);
+      const int row = s->a / p->fw, x = s->a % p->fw;
+
+      at[s->d] = (uint32_t) ((size_t) (row * p->tile_w + x % p->tile_w) * part + (size_t) (x / p->tile_w) * bytes);
       continue;
     }
     p->steps[p->n_steps++] = (CfMedianStep) { .d = s->op == CF_MEDIAN_NET_MAX ? (uint32_t) unused_at : d,
