@@ -16,29 +16,19 @@ typedef COLUMN
 static void
 H (columns) (void *columns, int set, const uint16_t *add, const uint16_t *sub)
 {
+  static const COLUMN last[32] = { 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11,
+    10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0 };
   uint8_t a[CF_MEDIAN_BLOCK], b[CF_MEDIAN_BLOCK] = { 0 };
   H (Entries) *column = columns;
 
   entries (add, set, a);
   if (sub)
     entries (sub, set, b);
-#if defined __AVX2__ || defined __ARM_NEON /* a byte is spread by one instruction */
-  static const COLUMN last[32] = { 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11,
-    10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0 };
-
 #pragma GCC unroll 4
   for (int x = 0; x < CF_MEDIAN_BLOCK; x++)
     for (size_t i = 0; i < 32 / ENTRIES; i++)
       *column++ += ((COLUMN) a[x] > ((const H (Entries) *) last)[i]) -
           ((COLUMN) b[x] > ((const H (Entries) *) last)[i]);
-#else
-  static const COLUMN above[64] __attribute__ ((aligned (64))) = { [32 ... 63] = -1 };
-
-#pragma GCC unroll 4
-  for (int x = 0; x < CF_MEDIAN_BLOCK; x++)
-    for (size_t i = 0; i < 32; i += ENTRIES)
-      *column++ += *(const H (Entries) *) (above + a[x] + i) - *(const H (Entries) *) (above + b[x] + i);
-#endif
 #undef ENTRIES
 }
 
