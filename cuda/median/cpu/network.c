@@ -40,18 +40,19 @@ translate (CfMedianProgram *p, const CfMedianNetwork *net, size_t bytes)
   const size_t part = (size_t) (p->lanes + p->extra) * bytes; /* bytes of a part of a row in the arena */
   size_t samples = (size_t) (p->fh * net->depth * p->tile_w) * part;
   size_t slots_at = (samples + CF_MEDIAN_SLOT - 1) / CF_MEDIAN_SLOT * CF_MEDIAN_SLOT;
-  size_t unused_at = slots_at + (size_t) net->n_slots * CF_MEDIAN_SLOT;
+  const uint32_t unused = (uint32_t) (slots_at + (size_t) net->n_slots * CF_MEDIAN_SLOT);
   uint32_t *at = malloc (sizeof *at * (size_t) (net->n_slots + 1));
 
-  p->out_at = unused_at + CF_MEDIAN_SLOT;
+  p->out_at = (size_t) unused + CF_MEDIAN_SLOT;
   p->arena_size = p->out_at + (size_t) (p->tile_w * p->tile_h) * CF_MEDIAN_SLOT;
   p->steps = malloc (sizeof *p->steps * (size_t) (net->n_steps + 1));
   p->n_steps = 0;
   for (int i = 0; at && p->steps && i < net->n_steps; i++) {
     const CfMedianNetStep *s = &net->steps[i];
     const bool store = s->op == CF_MEDIAN_NET_STORE, sort = s->op == CF_MEDIAN_NET_SORT;
+    const bool max = s->op == CF_MEDIAN_NET_MAX;
     const uint32_t d = (uint32_t) ((store ? p->out_at : slots_at) + (size_t) s->d * CF_MEDIAN_SLOT);
-    const uint32_t e = (uint32_t) (slots_at + (size_t) s->e * CF_MEDIAN_SLOT);
+    const uint32_t e = sort ? (uint32_t) (slots_at + (size_t) s->e * CF_MEDIAN_SLOT) : unused;
 
     if (s->op == CF_MEDIAN_NET_LOAD) {
       const int row = s->a / p->fw, x = s->a % p->fw;
@@ -59,12 +60,7 @@ translate (CfMedianProgram *p, const CfMedianNetwork *net, size_t bytes)
       at[s->d] = (uint32_t) ((size_t) (row * p->tile_w + x % p->tile_w) * part + (size_t) (x / p->tile_w) * bytes);
       continue;
     }
-    p->steps[p->n_steps++] = (CfMedianStep) { .d = s->op == CF_MEDIAN_NET_MAX ? (uint32_t) unused_at : d,
-      .e = s->op == CF_MEDIAN_NET_MAX ? d
-          : sort                      ? e
-                                      : (uint32_t) unused_at,
-      .a = at[s->a],
-      .b = at[store ? s->a : s->b] };
+    p->steps[p->n_steps++] = (CfMedianStep) { max ? unused : d, max ? d : e, at[s->a], at[store ? s->a : s->b] };
     if (!store)
       at[s->d] = d;
     if (sort)

@@ -237,13 +237,10 @@ new_printer (const CfMedianNetwork *net, bool registers)
 static void
 free_printer (Printer *p)
 {
-  free (p->a);
-  free (p->b);
-  free (p->value);
-  free (p->class);
-  free (p->in_slot);
-  free (p->loaded);
-  free (p->sample);
+  void *const all[] = { p->a, p->b, p->value, p->class, p->in_slot, p->loaded, p->sample };
+
+  for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+    free (all[i]);
 }
 
 static int
