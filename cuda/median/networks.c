@@ -7,13 +7,12 @@
  * the nodes that no output needs are dropped, the minimum and the maximum of one pair become one SORT, and slots are
  * allocated so that few are in use at a time. */
 #include "networks.h"
+#include "core/filter.h"
 
 #include <setjmp.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define BLOCK_SIZE 65536
 
 enum { INPUT, MIN, MAX };
 
@@ -37,10 +36,8 @@ typedef struct List {
   struct List *next;
 } List;
 
-/* Memory that is handed out from the front to the back. */
 typedef struct Block {
   struct Block *next;
-  size_t used, size;
   _Alignas (max_align_t) char memory[];
 } Block;
 
@@ -50,7 +47,7 @@ typedef struct {
   int n_nodes, cap_nodes;
   int *input_node; /* sample number -> node, -1 = not loaded yet */
   int *output;     /* output number -> node */
-  Block *blocks;   /* all memory from alloc, the newest first; freed at the end */
+  Block *blocks;   /* all memory from alloc; freed at the end */
   List *lists;     /* lists without a base, which neighbouring tiles share */
   jmp_buf no_memory;
 } Builder;
@@ -70,23 +67,13 @@ typedef struct {
 static void *
 alloc (Builder *m, size_t size)
 {
-  const size_t align = _Alignof (max_align_t), n = (size + align - 1) / align * align;
-  Block *block = m->blocks;
-  void *memory;
+  Block *block = calloc (1, sizeof *block + size);
 
-  if (!block || block->size - block->used < n) {
-    const size_t room = n > BLOCK_SIZE ? n : BLOCK_SIZE;
-
-    block = calloc (1, sizeof *block + room);
-    if (!block)
-      longjmp (m->no_memory, 1);
-    block->size = room;
-    block->next = m->blocks;
-    m->blocks = block;
-  }
-  memory = block->memory + block->used;
-  block->used += n;
-  return memory;
+  if (!block)
+    longjmp (m->no_memory, 1);
+  block->next = m->blocks;
+  m->blocks = block;
+  return block->memory;
 }
 
 static int *
@@ -269,12 +256,8 @@ add_to_core (Builder *m, Tile *t, const int *list, int n)
 
   t->inside += n;
   outside = net->w * net->h * net->depth - t->inside;
-  low = net->rank - outside - t->below;
-  high = net->rank - t->below;
-  if (low < 0)
-    low = 0;
-  if (high > total - 1)
-    high = total - 1;
+  low = cf_max (0, net->rank - outside - t->below);
+  high = cf_min (total - 1, net->rank - t->below);
   if (low == high && t->n_core > 0) {
     all = ints (m, 1);
     all[0] = select_one (m, t->core, t->n_core, list, n, low);
@@ -414,8 +397,9 @@ is_second_half (const Builder *m, int i)
   return n->twin >= 0 && n->twin < i && m->nodes[n->twin].used;
 }
 
+/* Finds the last users of values; those without one are not kept beyond their own node. */
 static void
-find_last_users (Builder *m, int outputs)
+find_last_users (Builder *m)
 {
   for (int i = 0; i < m->n_nodes; i++)
     if (m->nodes[i].used && m->nodes[i].kind != INPUT) {
@@ -426,17 +410,12 @@ find_last_users (Builder *m, int outputs)
       if (m->nodes[m->nodes[i].b].last_user < step)
         m->nodes[m->nodes[i].b].last_user = step;
     }
-  /* an output without users dies at its own node, where it is stored */
-  for (int i = 0; i < outputs; i++)
-    if (m->nodes[m->output[i]].last_user < m->output[i])
-      m->nodes[m->output[i]].last_user = m->output[i];
 }
 
 typedef struct {
   int *slot_of; /* node -> slot */
   int *spare;   /* stack of free slots */
-  int *output;  /* node -> 1 + the first output that it is; 0: none */
-  int *next;    /* output -> 1 + the next output of the same node */
+  int *output;  /* node -> 1 + the output that it is, 0: none; no two windows have the same samples */
   int n_spare;
 } Slots;
 
@@ -456,12 +435,12 @@ emit (Builder *m, int op, int d, int e, int a, int b)
   net->n_ops += op == CF_MEDIAN_NET_SORT ? 2 : op == CF_MEDIAN_NET_MIN || op == CF_MEDIAN_NET_MAX;
 }
 
-/* Stores the outputs that are this node, and frees its slot if no later step reads it. */
+/* Stores the output that is this node, and frees its slot if no later step reads it. */
 static void
 finish_node (Builder *m, Slots *s, int node, int step)
 {
-  for (int o = s->output[node]; o > 0; o = s->next[o - 1])
-    emit (m, CF_MEDIAN_NET_STORE, o - 1, 0, s->slot_of[node], 0);
+  if (s->output[node] > 0)
+    emit (m, CF_MEDIAN_NET_STORE, s->output[node] - 1, 0, s->slot_of[node], 0);
   if (m->nodes[node].last_user <= step)
     s->spare[s->n_spare++] = s->slot_of[node];
 }
@@ -497,12 +476,10 @@ emit_node (Builder *m, Slots *s, int i)
 static void
 emit_steps (Builder *m, int outputs)
 {
-  Slots s = { ints (m, m->n_nodes), ints (m, m->n_nodes + 2), ints (m, m->n_nodes), ints (m, outputs), 0 };
+  Slots s = { ints (m, m->n_nodes), ints (m, m->n_nodes + 2), ints (m, m->n_nodes), 0 };
 
-  for (int o = outputs - 1; o >= 0; o--) {
-    s.next[o] = s.output[m->output[o]];
+  for (int o = 0; o < outputs; o++)
     s.output[m->output[o]] = o + 1;
-  }
   m->net->steps = malloc (sizeof (CfMedianNetStep) * (size_t) (m->n_nodes + outputs + 1));
   if (!m->net->steps)
     longjmp (m->no_memory, 1);
@@ -530,7 +507,7 @@ cf_median_network_new (int w, int h, int depth, int rank, int tile_w, int tile_h
     m.output = ints (&m, outputs);
     solve_root (&m, 0, 0, tile_w, tile_h);
     mark_used (&m, outputs);
-    find_last_users (&m, outputs);
+    find_last_users (&m);
     emit_steps (&m, outputs);
   }
   while (m.blocks) {

@@ -35,13 +35,13 @@ cf_running_init (CfPlan *plan, CfStatus *status)
   cells = (size_t) r->n_cells;
   /* No two groups have cells in the same square of 2 x 2 cells. */
   groups = (size_t) cf_divide_up (r->columns, 2) * (size_t) cf_divide_up (r->rows, 2);
-  r->left = calloc (cells, sizeof *r->left);
-  r->sure_left = calloc (cells, sizeof *r->sure_left);
-  r->parent = malloc (cells * sizeof *r->parent);
-  r->pixels = malloc (cells * sizeof *r->pixels);
+  r->left = calloc (4 * cells, sizeof *r->left);
   r->region = malloc (groups * sizeof *r->region);
-  if (!r->left || !r->sure_left || !r->parent || !r->pixels || !r->region)
+  if (!r->left || !r->region)
     return cf_fail (status, CF_NO_MEMORY, "out of memory: motion in %zu cells", cells);
+  r->sure_left = r->left + cells;
+  r->parent = r->sure_left + cells;
+  r->pixels = r->parent + cells;
   return CF_OK;
 }
 
@@ -51,17 +51,13 @@ cf_running_free (CfPlan *plan)
   CfRunning *r = running_of (plan);
 
   free (r->left);
-  free (r->sure_left);
-  free (r->parent);
-  free (r->pixels);
   free (r->region);
 }
 
 static void
 forget_cells (CfRunning *r)
 {
-  memset (r->left, 0, (size_t) r->n_cells * sizeof *r->left);
-  memset (r->sure_left, 0, (size_t) r->n_cells * sizeof *r->sure_left);
+  memset (r->left, 0, 2 * (size_t) r->n_cells * sizeof *r->left); /* and sure_left */
   r->n_regions = 0;
   r->fresh = false;
 }
@@ -191,47 +187,30 @@ group_cells (CfRunning *r)
       }
 }
 
-/* Counts down how long cells stay, and sets those anew whose groups have at least so much in r->pixels. */
+/* Holds cells in motion, and counts down how long others stay: cells that move and whose groups are large enough; or,
+ * with `sure`, cells that count, move, and whose groups have a sure cell for each three others or more. */
 static void
-count_down (const CfRunning *r, int *left, int least, int hold)
+hold_cells (CfRunning *r, const uint16_t *state, bool sure, int least, int hold)
 {
+  int *const left = sure ? r->sure_left : r->left, *const weight = r->pixels; /* weight: of a group, at its root */
+
   for (int cell = 0; cell < r->n_cells; cell++)
-    if (r->parent[cell] >= 0 && r->pixels[root_of (r->parent, cell)] >= least)
-      left[cell] = hold + 1;
+    if (sure ? state[cell] & CF_RUNNING_COUNTS && r->left[cell] == hold + 1 : state[cell] & CF_RUNNING_MOVES)
+      r->parent[cell] = cell;
     else
-      left[cell] = cf_min (left[cell], hold + 1) - (left[cell] > 0);
-}
-
-/* Holds cells in motion that move and whose groups are large enough. */
-static void
-hold_cells (CfRunning *r, const uint16_t *state, int min_area, int hold)
-{
-  const int block = CF_RUNNING_BLOCK * CF_RUNNING_BLOCK;
-
-  for (int cell = 0; cell < r->n_cells; cell++)
-    r->parent[cell] = state[cell] & CF_RUNNING_MOVES ? cell : -1;
-  group_cells (r);
-  memset (r->pixels, 0, (size_t) r->n_cells * sizeof *r->pixels);
-  for (int cell = 0; cell < r->n_cells; cell++)
-    if (r->parent[cell] >= 0)
-      r->pixels[root_of (r->parent, cell)] += block * (state[cell] & CF_RUNNING_CHANGED);
-  count_down (r, r->left, min_area, hold);
-}
-
-/* The same for cells whose motion is confirmed. Cells that move now have left[] = hold + 1. */
-static void
-confirm_cells (CfRunning *r, const uint16_t *state, int hold)
-{
-  int *const weight = r->pixels; /* of a group: 4 for each sure cell, -1 for each cell */
-
-  for (int cell = 0; cell < r->n_cells; cell++)
-    r->parent[cell] = state[cell] & CF_RUNNING_COUNTS && r->left[cell] == hold + 1 ? cell : -1;
+      r->parent[cell] = -1;
   group_cells (r);
   memset (weight, 0, (size_t) r->n_cells * sizeof *weight);
   for (int cell = 0; cell < r->n_cells; cell++)
-    if (r->parent[cell] >= 0)
+    if (r->parent[cell] >= 0 && sure)
       weight[root_of (r->parent, cell)] += state[cell] & CF_RUNNING_IS_SURE ? 3 : -1;
-  count_down (r, r->sure_left, 0, hold);
+    else if (r->parent[cell] >= 0)
+      weight[root_of (r->parent, cell)] += CF_RUNNING_BLOCK * CF_RUNNING_BLOCK * (state[cell] & CF_RUNNING_CHANGED);
+  for (int cell = 0; cell < r->n_cells; cell++)
+    if (r->parent[cell] >= 0 && weight[root_of (r->parent, cell)] >= least)
+      left[cell] = hold + 1;
+    else
+      left[cell] = cf_min (left[cell], hold + 1) - (left[cell] > 0);
 }
 
 static void
@@ -289,8 +268,8 @@ cf_running_regions (CfPlan *plan, const uint16_t *cell, const CfScene *scene, Cf
 
   if (r->fresh) {
     r->fresh = false;
-    hold_cells (r, cell, p->motion_min_area, p->motion_hold);
-    confirm_cells (r, cell, p->motion_hold);
+    hold_cells (r, cell, false, p->motion_min_area, p->motion_hold);
+    hold_cells (r, cell, true, 0, p->motion_hold);
     find_regions (r, p->motion_hold);
   }
   *regions = (CfRegions) { .n = r->n_regions,

@@ -154,8 +154,9 @@ typedef struct {
   int real_x, real_y;         /* blocks that have pixels of the frame, side by side and one below the other */
   int tile, tiles_x, tiles_y; /* S; tiles */
   bool fresh;                 /* the cells of the last frame are not in `left` yet */
-  int *left, *sure_left;      /* frames for which a cell stays in motion, and confirmed, this one included */
-  int *parent, *pixels;       /* scratch: groups of cells; a number for each group */
+  int *left,
+      *sure_left; /* one behind the other: frames for which a cell stays in motion, and confirmed, this one included */
+  int *parent, *pixels; /* scratch: groups of cells; a number for each group */
   CfRegion *region;
   unsigned n_regions;
 } CfRunning;

@@ -6,33 +6,30 @@
  * brought up to date when an output needs their group. simd.c includes it once per width of the counts and defines
  * COLUMN, COUNT, H (name), Sum and its functions slide and negative. */
 
-/* The 32 entries of a column as one vector, at any address of an entry. */
-typedef COLUMN H (Entries) __attribute__ ((vector_size (32 * sizeof (COLUMN)), aligned (sizeof (COLUMN)), may_alias));
+/* Entries of a column, at any address of one: all 32, or as many as a vector of this instruction set has, where gcc
+ * would compare longer ones entry by entry. */
+#define ENTRIES (V_SIZE / sizeof (COLUMN) < 32 ? V_SIZE / sizeof (COLUMN) : 32)
+typedef COLUMN
+    H (Entries) __attribute__ ((vector_size (ENTRIES * sizeof (COLUMN)), aligned (sizeof (COLUMN)), may_alias));
 
 /* Takes the samples `add` into the columns of a block, and `sub`, unless it is NULL, out of them. */
 static void
 H (columns) (void *columns, int set, const uint16_t *add, const uint16_t *sub)
 {
+  static const COLUMN last[32] = { 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11,
+    10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0 };
   uint8_t a[CF_MEDIAN_BLOCK], b[CF_MEDIAN_BLOCK] = { 0 };
   H (Entries) *column = columns;
 
   entries (add, set, a);
   if (sub)
     entries (sub, set, b);
-#if defined __AVX2__ || defined __ARM_NEON /* a byte is spread by one instruction */
-  const H (Entries) last = { 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9,
-    8, 7, 6, 5, 4, 3, 2, 1, 0 };
-
 #pragma GCC unroll 4
   for (int x = 0; x < CF_MEDIAN_BLOCK; x++)
-    column[x] += ((COLUMN) a[x] > last) - ((COLUMN) b[x] > last);
-#else
-  static const COLUMN above[64] __attribute__ ((aligned (64))) = { [32 ... 63] = -1 };
-
-#pragma GCC unroll 4
-  for (int x = 0; x < CF_MEDIAN_BLOCK; x++)
-    column[x] += *(const H (Entries) *) (above + a[x]) - *(const H (Entries) *) (above + b[x]);
-#endif
+    for (size_t i = 0; i < 32 / ENTRIES; i++)
+      *column++ += ((COLUMN) a[x] > ((const H (Entries) *) last)[i]) -
+          ((COLUMN) b[x] > ((const H (Entries) *) last)[i]);
+#undef ENTRIES
 }
 
 /* The sum of the columns of one set in the window of output `at` (-1: none yet), less the rank and 1: entries that are

@@ -60,33 +60,29 @@ flat_task (const CfMedianCpu *m, const CfMedianTask *t, uint8_t *scratch)
 void
 cf_median_direct_task (const CfMedianCpu *m, const CfMedianTask *t, uint8_t *scratch)
 {
-  const CfView *in = &m->in[0][t->view], *out = &m->out[t->view];
-  int n = in->width;
-  void *row[4], *to[2];
+  const CfView *in = &m->in[0][t->view];
+  const int n = in->width;
+  void *row[6], *const *to = row + 4; /* a ring of four rows, and two results */
 
   if (t->flat) {
     flat_task (m, t, scratch);
     return;
   }
-  for (int i = 0; i < 4; i++)
+  for (int i = 0; i < 6; i++)
     row[i] = cf_median_take (&scratch, (size_t) n << m->size);
-  for (int i = 0; i < 2; i++)
-    to[i] = cf_median_take (&scratch, (size_t) n << m->size);
-  for (int i = 0; i < 2; i++)
-    m->simd->unpack[m->size](in, t->y0 - 1 + i, 0, n, row[i]);
   for (int y = t->y0; y < t->y1; y += 2) {
-    const void *from[4] = { row[0], row[1], row[2], row[3] };
+    const void *from[4];
 
-    for (int i = 2; i < 4; i++)
-      m->simd->unpack[m->size](in, y - 1 + i, 0, n, row[i]);
+    for (int i = 0; i < 4; i++) {
+      from[i] = row[(y + i) % 4];
+      if (i > 1 || y == t->y0) /* else it is there from the rows before */
+        m->simd->unpack[m->size](in, y - 1 + i, 0, n, row[(y + i) % 4]);
+    }
     m->simd->median3[m->size](from, to, n, 1, NULL);
-    for (int i = 0; i < 2 && y + i < t->y1; i++)
-      m->simd->pack[m->size](out, y + i, 0, n, to[i], m->threshold ? from[1 + i] : NULL, m->threshold);
-    for (int i = 0; i < 2; i++) {
-      void *old = row[i];
-
-      row[i] = row[i + 2];
-      row[i + 2] = old;
+    for (int i = 0; i < 2 && y + i < t->y1; i++) {
+      if (m->threshold)
+        m->simd->choose[m->size](to[i], from[1 + i], n, m->threshold);
+      m->simd->pack[m->size](&m->out[t->view], y + i, 0, n, to[i]);
     }
   }
 }

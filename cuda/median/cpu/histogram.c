@@ -71,9 +71,8 @@ kept_row (const Work *w, int s, int y)
 static void
 widen (const uint8_t *restrict from, int n, uint16_t *restrict to)
 {
-  for (; n > 0; n -= 32, from += 32, to += 32)
-    for (int i = 0; i < 32; i++)
-      to[i] = from[i];
+  for (int i = 0; i < n; i++)
+    to[i] = from[i];
 }
 
 static void
@@ -118,25 +117,8 @@ ready (CfMedianSweep *sweep, int set, int block)
 static void
 narrow (const uint16_t *restrict from, int n, uint8_t *restrict to)
 {
-  for (; n > 0; n -= 32, from += 32, to += 32)
-    for (int i = 0; i < 32; i++)
-      to[i] = (uint8_t) from[i];
-}
-
-static void
-write_row (const Work *w)
-{
-  const CfMedianCpu *m = w->m;
-  const CfMedianTask *t = w->task;
-  const int n = t->x1 - t->x0;
-  const uint16_t *result = w->sweep.result;
-
-  if (m->threshold)
-    m->simd->unpack[m->size](&m->in[0][t->view], w->sweep.y, t->x0, n, w->input);
-  if (m->size == 0)
-    narrow (result, n, w->row);
-  m->simd->pack[m->size](&m->out[t->view], w->sweep.y, t->x0, n, m->size == 0 ? w->row : result,
-      m->threshold ? w->input : NULL, m->threshold);
+  for (int i = 0; i < n; i++)
+    to[i] = (uint8_t) from[i];
 }
 
 void
@@ -169,6 +151,8 @@ cf_median_histogram_task (const CfMedianCpu *m, const CfMedianTask *task, uint8_
   for (w.sweep.y = task->y0; w.sweep.y < task->y1; w.sweep.y++) {
     read_rows (&w, w.sweep.y + ry, w.sweep.y + ry + 1);
     m->simd->sweep[m->wide](&w.sweep);
-    write_row (&w);
+    if (m->size == 0)
+      narrow (w.sweep.result, w.sweep.n, w.row);
+    cf_median_write (m, task, w.sweep.y, m->size == 0 ? w.row : w.sweep.result, w.input);
   }
 }

@@ -48,6 +48,7 @@ typedef struct {
 
 typedef struct {
   const CfMedianSimd *simd;
+  const CfMedianSimd *stepper; /* of the network's steps: most vectors of 64 bytes would cross a cache line */
   CfMedianWindow win;
   int size; /* class of the values: 0, 1, 2 for 1, 2, 4 bytes */
   int bits; /* of a value */
@@ -84,6 +85,9 @@ CfCode cf_median_network_prepare (CfMedianCpu *m, CfStatus *status);
 size_t cf_median_network_scratch (const CfMedianCpu *m);
 void cf_median_network_task (const CfMedianCpu *m, const CfMedianTask *task, uint8_t *scratch);
 
+/* Returns the index in CfMedianSimd.code of the plan's window, -1: it is not compiled. */
+int cf_median_network_code (const CfMedianCpu *m);
+
 void cf_median_histogram_prepare (CfMedianCpu *m);
 size_t cf_median_histogram_scratch (const CfMedianCpu *m);
 void cf_median_histogram_task (const CfMedianCpu *m, const CfMedianTask *task, uint8_t *scratch);
@@ -94,6 +98,10 @@ void cf_median_sorted_task (const CfMedianCpu *m, const CfMedianTask *task, uint
 
 /* Returns the first component's sample 0 of row 0 of the plane of `view`. */
 uint8_t *cf_median_first (const CfView *views, int n_views, const CfView *view);
+
+/* Writes the results of row y of a task, or the input where they differ by no more than the threshold. Changes `row`;
+ * `input` has room for as much. */
+void cf_median_write (const CfMedianCpu *m, const CfMedianTask *task, int y, void *row, void *input);
 
 size_t cf_median_direct_scratch (const CfMedianCpu *m, int width);
 void cf_median_direct_task (const CfMedianCpu *m, const CfMedianTask *task, uint8_t *scratch);

@@ -39,20 +39,15 @@ cf_motion_init (CfMotion *m, const CfRunning *r, const CfFormatInfo *info, CfSta
   m->noise = malloc (blocks * sizeof *m->noise);
   m->block = malloc (blocks * sizeof *m->block);
   m->flags = malloc (blocks);
-  m->mask[0] = malloc (cells * sizeof *m->mask[0]);
-  m->mask[1] = malloc (cells * sizeof *m->mask[1]);
-  m->still = malloc (cells);
-  m->ghost = malloc (cells * sizeof *m->ghost);
-  m->was_ghost = malloc (cells * sizeof *m->was_ghost);
+  m->past = malloc (cells * sizeof *m->past);
   m->cell = malloc (cells * sizeof *m->cell);
   m->tile = malloc (tiles * sizeof *m->tile);
   m->window = malloc (tiles * sizeof *m->window);
   m->survey = malloc ((size_t) r->rows * sizeof *m->survey);
   m->state = calloc (cells, sizeof *m->state);
   m->scratch = aligned_alloc (64, m->scratch_size * (size_t) cf_cpu_threads ());
-  if (!m->x || !m->before || !m->back || !m->noise || !m->block || !m->flags || !m->mask[0] || !m->mask[1] ||
-      !m->still || !m->ghost || !m->was_ghost || !m->cell || !m->tile || !m->window || !m->survey || !m->state ||
-      !m->scratch)
+  if (!m->x || !m->before || !m->back || !m->noise || !m->block || !m->flags || !m->past || !m->cell || !m->tile ||
+      !m->window || !m->survey || !m->state || !m->scratch)
     return cf_fail (status, CF_NO_MEMORY, "out of memory: the blocks of %d x %d pixels", r->width, r->height);
   return CF_OK;
 }
@@ -60,8 +55,8 @@ cf_motion_init (CfMotion *m, const CfRunning *r, const CfFormatInfo *info, CfSta
 void
 cf_motion_free (CfMotion *m)
 {
-  void *const all[] = { m->x, m->before, m->back, m->noise, m->block, m->flags, m->mask[0], m->mask[1], m->still,
-    m->ghost, m->was_ghost, m->cell, m->tile, m->window, m->survey, m->state, m->scratch };
+  void *const all[] = { m->x, m->before, m->back, m->noise, m->block, m->flags, m->past, m->cell, m->tile, m->window,
+    m->survey, m->state, m->scratch };
 
   for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
     free (all[i]);
@@ -181,7 +176,9 @@ block_task (void *data, int cy, int thread)
   }
   for (int cx = 0; cx < m->r->columns; cx++) {
     CfMotionCell *cell = &m->cell[cy * m->r->columns + cx];
+    CfMotionPast *past = &m->past[cy * m->r->columns + cx];
 
+    past->was_ghost = past->ghost;
     *cell = (CfMotionCell) { 0 };
     for (int i = cx * SIDE; i < (cx + 1) * SIDE; i++) {
       cell->n_changed = (uint8_t) (cell->n_changed + changed[i]);
@@ -240,13 +237,22 @@ sum_tiles (CfMotion *m)
           add (&m->window[y * r->tiles_x + x], &m->tile[v * r->tiles_x + u]);
 }
 
+/* Decides what the frame is, and the levels of the next one. */
 static void
-survey_frame (CfMotion *m)
+decide (CfMotion *m)
 {
+  const int n = m->r->n_cells;
   CfScene *s = &m->scene;
+  CfRunningSums all = { 0 };
+  int smooth = 0;
   uint64_t sum = 0;
 
-  *s = (CfScene) { .blocks = (uint32_t) (m->r->real_x * m->r->real_y) };
+  for (int i = 0; i < m->r->tiles_x * m->r->tiles_y; i++) {
+    add (&all, &m->tile[i]);
+    if (is_smooth (&m->window[i]))
+      smooth += m->tile[i].cells;
+  }
+  *s = (CfScene) { .blocks = (uint32_t) (m->r->real_x * m->r->real_y), .anew = 5 * all.cells > 3 * n };
   for (int y = 0; y < m->r->rows; y++) {
     const CfMedianSurvey *row = &m->survey[y];
 
@@ -259,30 +265,11 @@ survey_frame (CfMotion *m)
     sum += row->sum;
   }
   s->mean = (uint32_t) (sum / s->blocks);
-}
-
-/* Decides what the frame is, and the levels of the next one. */
-static void
-decide (CfMotion *m)
-{
-  const int n = m->r->n_cells;
-  CfRunningSums all = { 0 };
-  int smooth = 0;
-
-  for (int i = 0; i < m->r->tiles_x * m->r->tiles_y; i++) {
-    add (&all, &m->tile[i]);
-    if (is_smooth (&m->window[i]))
-      smooth += m->tile[i].cells;
-  }
-  survey_frame (m);
-  m->mode.anew = 5 * all.cells > 3 * n;
-  m->mode.loose = !m->mode.anew && 20 * all.cells > n && 2 * all.distinct < all.cells;
-  m->mode.lights = !m->mode.anew && smooth * (m->level.lit > 0 ? 128 : 8) >= n;
-  if (!m->mode.anew)
-    m->level.lit = cf_max (0, (8 * smooth >= n ? 45 : m->level.lit) - 1);
-  m->scene.anew = m->mode.anew;
-  m->scene.loose = m->mode.loose;
-  m->scene.lit = !m->mode.anew && 8 * smooth >= n;
+  s->loose = !s->anew && 20 * all.cells > n && 2 * all.distinct < all.cells;
+  s->lit = !s->anew && 8 * smooth >= n;
+  m->lights = !s->anew && smooth * (m->level.lit > 0 ? 128 : 8) >= n;
+  if (!s->anew)
+    m->level.lit = cf_max (0, (s->lit ? 45 : m->level.lit) - 1);
   m->level.floor = 50 * all.restless > 16 * n ? cf_min (CF_RUNNING_FLOOR, m->level.floor + 8)
                                               : cf_max (0, m->level.floor - 1);
 }
@@ -292,7 +279,7 @@ decide (CfMotion *m)
 static bool
 is_lit (const CfMotion *m, int cx, int cy)
 {
-  return m->mode.lights && is_smooth (&m->window[tile_of (m->r, cx, cy)]);
+  return m->lights && is_smooth (&m->window[tile_of (m->r, cx, cy)]);
 }
 
 /* Returns whether a cell counts, ghost or not. */
@@ -301,9 +288,9 @@ counts (const CfMotion *m, int cx, int cy)
 {
   const CfMotionCell *cell = &m->cell[cy * m->r->columns + cx];
 
-  if (m->mode.anew)
+  if (m->scene.anew)
     return false;
-  if (m->mode.loose)
+  if (m->scene.loose)
     return cell->n_distinct >= CF_RUNNING_NEED;
   return cell->n_changed >= CF_RUNNING_NEED && !is_lit (m, cx, cy);
 }
@@ -319,7 +306,7 @@ is_ghost (const CfMotion *m, int cx, int cy)
     for (int u = cf_max (cx - 1, 0); u <= cf_min (cx + 1, m->r->columns - 1); u++) {
       if (counts (m, u, v))
         sum += m->cell[v * m->r->columns + u].balance;
-      beside |= m->was_ghost[v * m->r->columns + u] && (u != cx || v != cy);
+      beside |= m->past[v * m->r->columns + u].was_ghost && (u != cx || v != cy);
     }
   return sum < 0 || (sum == 0 && beside);
 }
@@ -349,9 +336,9 @@ set_blocks (const CfMotion *m, int cx, int cy, bool moves, bool take, bool hold)
   for (int i = 0; i < SIDE * SIDE; i++) {
     const int block = (cy * SIDE + i / SIDE) * m->blocks_x + cx * SIDE + i % SIDE;
     const bool changed = m->flags[block] & 1;
-    int to = take || m->mode.anew ? CF_RUNNING_TAKE : CF_RUNNING_FOLLOW;
+    int to = take || m->scene.anew ? CF_RUNNING_TAKE : CF_RUNNING_FOLLOW;
 
-    if (m->mode.loose || (hold && changed))
+    if (m->scene.loose || (hold && changed))
       to = CF_RUNNING_HOLD;
     m->block[block] = (uint16_t) (to | (moves && changed ? CF_MOTION_MASKS : 0) |
         3 * threshold_of (m, block) >> 4 << CF_MOTION_LEVEL);
@@ -362,7 +349,7 @@ static void
 cell_task (void *data, int cy, int thread)
 {
   const CfMotion *m = data;
-  const bool updates = !m->mode.anew && !m->mode.loose;
+  const bool updates = !m->scene.anew && !m->scene.loose;
   const size_t row = (size_t) cy * SIDE * (size_t) m->blocks_x, n = SIDE * (size_t) m->blocks_x;
   uint16_t *const back = m->back + row,
                   *const to = (uint16_t *) (void *) (m->scratch + (size_t) thread * m->scratch_size);
@@ -372,18 +359,18 @@ cell_task (void *data, int cy, int thread)
   for (int cx = 0; cx < m->r->columns; cx++) {
     const int at = cy * m->r->columns + cx;
     const CfMotionCell *cell = &m->cell[at];
+    CfMotionPast *past = &m->past[at];
     const bool changed = cell->n_changed >= CF_RUNNING_NEED, lit = is_lit (m, cx, cy), counted = counts (m, cx, cy);
-    const uint16_t k = m->mode.loose ? cell->apart : cell->changed;
+    const uint16_t k = m->scene.loose ? cell->apart : cell->changed;
     bool ghost, now, moves, sure;
 
-    m->still[at] = (uint8_t) (counted && cell->n_restless < 2 ? cf_min (m->still[at] + 1, CF_RUNNING_STILL) : 0);
-    ghost = m->still[at] >= CF_RUNNING_STILL && is_ghost (m, cx, cy);
-    m->ghost[at] = ghost;
+    past->still = (uint8_t) (counted && cell->n_restless < 2 ? cf_min (past->still + 1, CF_RUNNING_STILL) : 0);
+    ghost = past->ghost = past->still >= CF_RUNNING_STILL && is_ghost (m, cx, cy);
     now = counted && !ghost;
-    moves = now || (m->mode.loose && changed && !lit && !ghost);
-    sure = now && __builtin_popcount (k & m->mask[0][at] & m->mask[1][at]) >= CF_RUNNING_SURE;
-    m->mask[1][at] = m->mask[0][at];
-    m->mask[0][at] = now ? k : 0;
+    moves = now || (m->scene.loose && changed && !lit && !ghost);
+    sure = now && __builtin_popcount (k & past->mask[0] & past->mask[1]) >= CF_RUNNING_SURE;
+    past->mask[1] = past->mask[0];
+    past->mask[0] = now ? k : 0;
     m->state[at] = (uint16_t) (cell->n_changed | (moves ? CF_RUNNING_MOVES : 0) | (now ? CF_RUNNING_COUNTS : 0) |
         (sure ? CF_RUNNING_IS_SURE : 0));
     if (updates && (ghost || now || (changed && lit)))
@@ -394,7 +381,7 @@ cell_task (void *data, int cy, int thread)
   if (updates) {
     memcpy (back, to, n * sizeof *to);
     m->simd->quiet (m->x + row, m->before + row, m->noise + row, (int) n);
-  } else if (m->mode.anew)
+  } else if (m->scene.anew)
     memcpy (back, m->x + row, n * sizeof *back);
 }
 
@@ -406,10 +393,7 @@ begin (CfMotion *m)
   const size_t cells = (size_t) m->r->n_cells, blocks = cells * SIDE * SIDE;
 
   memcpy (m->back, m->x, blocks * sizeof *m->back);
-  memset (m->mask[0], 0, cells * sizeof *m->mask[0]);
-  memset (m->mask[1], 0, cells * sizeof *m->mask[1]);
-  memset (m->still, 0, cells);
-  memset (m->ghost, 0, cells * sizeof *m->ghost);
+  memset (m->past, 0, cells * sizeof *m->past);
   memset (m->state, 0, cells * sizeof *m->state);
   m->level = (CfRunningLevel) { 0 };
   m->scene = (CfScene) { 0 };
@@ -423,10 +407,7 @@ void
 cf_motion_frame (CfMotion *m, const CfView *in, const CfRunningFrame *frame)
 {
   uint16_t *x = m->x;
-  bool *ghost = m->was_ghost;
 
-  m->was_ghost = m->ghost;
-  m->ghost = ghost;
   m->in = in;
   m->first = frame->first;
   m->wants_blocks = frame->back;

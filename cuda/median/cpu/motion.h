@@ -18,15 +18,20 @@ typedef struct {
   int16_t drift;
 } CfMotionCell;
 
+/* What is kept of a cell. */
+typedef struct {
+  uint16_t mask[2];      /* c1, c2 */
+  uint8_t still;         /* q, up to CF_RUNNING_STILL */
+  bool ghost, was_ghost; /* in this frame, and in the one before */
+} CfMotionPast;
+
 typedef struct {
   const CfRunning *r;
   const CfMedianSimd *simd;
   int blocks_x, blocks_y;              /* blocks; a row of blocks has blocks_x values */
   uint16_t *x, *before, *back, *noise; /* x, X, B, V of each block */
   uint8_t *flags;                      /* of each block: 1 changed, 2 restless */
-  uint16_t *mask[2];                   /* c1, c2 of each cell */
-  uint8_t *still;                      /* q of each cell, up to CF_RUNNING_STILL */
-  bool *ghost, *was_ghost;             /* of each cell, in this frame and in the one before */
+  CfMotionPast *past;                  /* of each cell */
   CfMotionCell *cell;
   CfRunningSums *tile, *window;
   CfMedianSurvey *survey; /* of each row of cells */
@@ -40,8 +45,8 @@ typedef struct {
 
   /* of the frame */
   int threshold_least; /* max (CF_RUNNING_LEAST, G) */
-  CfRunningMode mode;
   bool first, wants_blocks;
+  bool lights;        /* smooth tiles are lit */
   int n_colors, size; /* views that decide: the first 1 or 3; bytes of a sample - 1 */
   int shift;          /* of a block's sum */
   const CfView *in;

@@ -8,35 +8,22 @@
 
 #include "core/cpu.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define MAX_SAMPLES 2500 /* of a window; larger networks take long to generate */
 #define EXTRA_LANES 64   /* behind each part, for loads past its end */
-#define RECENT 2
-#define CHANNELS 4 /* of a pixel at most */
+#define CHANNELS 4       /* of a pixel at most */
 
-/* The networks generated last, for all plans: of frames in flight, each has its own plan for the same window. */
-static CfMedianNetwork *recent[RECENT];
-static int oldest;
-static pthread_mutex_t recent_lock = PTHREAD_MUTEX_INITIALIZER;
-
-/* Returns the width (`across`) or height of a tile. Larger tiles share more work
- * between windows but use more memory; these are the fastest sizes measured. */
+/* Returns a side of a tile. Larger tiles share more work between windows but use more memory; these are the fastest. */
 static int
-tile_side (int window, bool across)
+tile_side (int window)
 {
-  if (window == 1)
-    return 1;
-  if (window < 9)
-    return across || window > 3 ? 4 : 2;
-  return across || window > 11 ? 8 : 4;
+  return window == 1 ? 1 : window < 9 ? 4 : 8;
 }
 
-/* Returns the index in CfMedianSimd.code of the plan's window, -1: it is not compiled. */
-static int
-code_of (const CfMedianCpu *m)
+int
+cf_median_network_code (const CfMedianCpu *m)
 {
   const CfMedianWindow *win = &m->win;
   const int i = (win->w - 5) / 2;
@@ -45,75 +32,42 @@ code_of (const CfMedianCpu *m)
   return square && m->size < 2 && i < CF_MEDIAN_N_CODES && m->simd->code[m->size][i] ? i : -1;
 }
 
-/* Returns the byte offset in the arena of sample number `sample` of the footprint. */
-static size_t
-sample_at (const CfMedianProgram *p, int sample, size_t bytes)
-{
-  int row = sample / p->fw, x = sample % p->fw;
-
-  return ((size_t) (row * p->tile_w + x % p->tile_w) * (size_t) (p->lanes + p->extra) + (size_t) (x / p->tile_w)) *
-      bytes;
-}
-
 /* Translates a network into steps on the arena. Loads become operands, stores become steps, and unused halves of pairs
  * are written to a spare slot. Returns false if out of memory. */
 static bool
 translate (CfMedianProgram *p, const CfMedianNetwork *net, size_t bytes)
 {
-  size_t samples = (size_t) (p->fh * net->depth * p->tile_w * (p->lanes + p->extra)) * bytes;
+  const size_t part = (size_t) (p->lanes + p->extra) * bytes; /* bytes of a part of a row in the arena */
+  size_t samples = (size_t) (p->fh * net->depth * p->tile_w) * part;
   size_t slots_at = (samples + CF_MEDIAN_SLOT - 1) / CF_MEDIAN_SLOT * CF_MEDIAN_SLOT;
-  size_t unused_at = slots_at + (size_t) net->n_slots * CF_MEDIAN_SLOT;
+  const uint32_t unused = (uint32_t) (slots_at + (size_t) net->n_slots * CF_MEDIAN_SLOT);
   uint32_t *at = malloc (sizeof *at * (size_t) (net->n_slots + 1));
 
-  p->out_at = unused_at + CF_MEDIAN_SLOT;
+  p->out_at = (size_t) unused + CF_MEDIAN_SLOT;
   p->arena_size = p->out_at + (size_t) (p->tile_w * p->tile_h) * CF_MEDIAN_SLOT;
   p->steps = malloc (sizeof *p->steps * (size_t) (net->n_steps + 1));
   p->n_steps = 0;
   for (int i = 0; at && p->steps && i < net->n_steps; i++) {
     const CfMedianNetStep *s = &net->steps[i];
-    CfMedianStep step;
+    const bool store = s->op == CF_MEDIAN_NET_STORE, sort = s->op == CF_MEDIAN_NET_SORT;
+    const bool max = s->op == CF_MEDIAN_NET_MAX;
+    const uint32_t d = (uint32_t) ((store ? p->out_at : slots_at) + (size_t) s->d * CF_MEDIAN_SLOT);
+    const uint32_t e = sort ? (uint32_t) (slots_at + (size_t) s->e * CF_MEDIAN_SLOT) : unused;
 
     if (s->op == CF_MEDIAN_NET_LOAD) {
-      at[s->d] = (uint32_t) sample_at (p, s->a, bytes);
+      const int row = s->a / p->fw, x = s->a % p->fw;
+
+      at[s->d] = (uint32_t) ((size_t) (row * p->tile_w + x % p->tile_w) * part + (size_t) (x / p->tile_w) * bytes);
       continue;
     }
-    step.a = at[s->a];
-    step.b = s->op == CF_MEDIAN_NET_STORE ? step.a : at[s->b];
-    step.d = step.e = (uint32_t) unused_at;
-    if (s->op == CF_MEDIAN_NET_STORE)
-      step.d = (uint32_t) (p->out_at + (size_t) s->d * CF_MEDIAN_SLOT);
-    else if (s->op == CF_MEDIAN_NET_MAX)
-      step.e = at[s->d] = (uint32_t) (slots_at + (size_t) s->d * CF_MEDIAN_SLOT);
-    else
-      step.d = at[s->d] = (uint32_t) (slots_at + (size_t) s->d * CF_MEDIAN_SLOT);
-    if (s->op == CF_MEDIAN_NET_SORT)
-      step.e = at[s->e] = (uint32_t) (slots_at + (size_t) s->e * CF_MEDIAN_SLOT);
-    p->steps[p->n_steps++] = step;
+    p->steps[p->n_steps++] = (CfMedianStep) { max ? unused : d, max ? d : e, at[s->a], at[store ? s->a : s->b] };
+    if (!store)
+      at[s->d] = d;
+    if (sort)
+      at[s->e] = e;
   }
   free (at);
   return at && p->steps;
-}
-
-/* Returns the network of a window, which stays until others have been asked for; NULL if out of memory. Called with the
- * lock held. */
-static const CfMedianNetwork *
-find_network (const CfMedianWindow *win, int tile_w, int tile_h)
-{
-  CfMedianNetwork *net;
-
-  for (int i = 0; i < RECENT; i++) {
-    net = recent[i];
-    if (net && net->w == win->w && net->h == win->h && net->depth == win->depth && net->rank == win->rank &&
-        net->tile_w == tile_w && net->tile_h == tile_h)
-      return net;
-  }
-  net = cf_median_network_new (win->w, win->h, win->depth, win->rank, tile_w, tile_h);
-  if (!net)
-    return NULL;
-  cf_median_network_free (recent[oldest]);
-  recent[oldest] = net;
-  oldest = (oldest + 1) % RECENT;
-  return net;
 }
 
 CfCode
@@ -121,15 +75,15 @@ cf_median_network_prepare (CfMedianCpu *m, CfStatus *status)
 {
   const CfMedianWindow *win = &m->win;
   const size_t bytes = (size_t) 1 << m->size;
-  CfMedianProgram next = { .win = *win, .bytes = bytes, .code = code_of (m) }, *p = &next;
+  CfMedianProgram next = { .win = *win, .bytes = bytes, .code = cf_median_network_code (m) }, *p = &next;
   int block;
-  const CfMedianNetwork *net;
+  CfMedianNetwork *net;
   bool done;
 
   if (m->program.bytes == bytes && memcmp (&m->program.win, win, sizeof *win) == 0)
     return CF_OK;
-  p->tile_w = p->code < 0 ? tile_side (win->w, true) : CF_MEDIAN_CODE_W;
-  p->tile_h = p->code < 0 ? tile_side (win->h, false) : CF_MEDIAN_CODE_H (win->h);
+  p->tile_w = p->code < 0 ? tile_side (win->w) : CF_MEDIAN_CODE_W;
+  p->tile_h = p->code < 0 ? tile_side (win->h) : CF_MEDIAN_CODE_H (win->h);
   p->lanes = (p->code < 0 ? CF_MEDIAN_SLOT : 64) / (int) bytes; /* 64: the largest vector */
   p->fw = p->tile_w + win->w - 1;
   p->fh = p->tile_h + win->h - 1;
@@ -138,10 +92,9 @@ cf_median_network_prepare (CfMedianCpu *m, CfStatus *status)
     return cf_fail (status, CF_UNSUPPORTED, "a network for %d samples would be too large; the maximum is %d", win->n,
         MAX_SAMPLES);
   if (p->code < 0) {
-    pthread_mutex_lock (&recent_lock);
-    net = find_network (win, p->tile_w, p->tile_h);
+    net = cf_median_network_new (win->w, win->h, win->depth, win->rank, p->tile_w, p->tile_h);
     done = net && translate (p, net, bytes);
-    pthread_mutex_unlock (&recent_lock);
+    cf_median_network_free (net);
     if (!done) {
       free (p->steps);
       return cf_fail (status, CF_NO_MEMORY, "out of memory for a network of %d samples", win->n);
@@ -244,7 +197,7 @@ run_block (const Work *w, int y, int block)
       for (int i = 0; i < p->tile_w; i++, to += size)
         memcpy (to, parts + (size_t) i * p->part_pitch, size);
     }
-  m->simd->network[m->size](p->steps, p->n_steps, w->arena, lanes < p->lanes ? lanes : p->lanes);
+  m->stepper->network[m->size](p->steps, p->n_steps, w->arena, lanes < p->lanes ? lanes : p->lanes);
   for (int i = 0; i < p->tile_w * p->tile_h; i++)
     memcpy (w->out_parts + (size_t) i * p->part_pitch + from, w->arena + p->out_at + (size_t) i * CF_MEDIAN_SLOT,
         CF_MEDIAN_SLOT);
@@ -312,10 +265,7 @@ write_row (const Work *w, int y, int tile_row)
       memcpy (to, row, pixel * (size_t) (t->x1 - t->x0));
     return;
   }
-  if (m->threshold)
-    m->simd->unpack[m->size](&m->in[0][t->view], y, t->x0, t->x1 - t->x0, w->input);
-  m->simd->pack[m->size](&m->out[t->view], y, t->x0, t->x1 - t->x0, w->row, m->threshold ? w->input : NULL,
-      m->threshold);
+  cf_median_write (m, t, y, w->row, w->input);
 }
 
 void

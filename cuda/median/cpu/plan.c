@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define TASKS 4 /* of a frame, for each thread, so that all are occupied */
+
 static const char *const variants[CF_MEDIAN_N_VARIANTS + 1] = { "direct", "network", "histogram", "sorted", NULL };
 
 static const CfMedianSimd *const simd[] = CF_ISA_TABLES (cf_median_simd);
@@ -84,6 +86,18 @@ cf_median_first (const CfView *views, int n_views, const CfView *view)
   return first;
 }
 
+void
+cf_median_write (const CfMedianCpu *m, const CfMedianTask *t, int y, void *row, void *input)
+{
+  const int n = t->x1 - t->x0;
+
+  if (m->threshold) {
+    m->simd->unpack[m->size](&m->in[0][t->view], y, t->x0, n, input);
+    m->simd->choose[m->size](row, input, n, m->threshold);
+  }
+  m->simd->pack[m->size](&m->out[t->view], y, t->x0, n, row);
+}
+
 /* Returns whether the components of the view's plane are filtered together: where neighbours have the same distance in
  * each of them, and at most half of them are filtered in vain. Compiled networks split pixels of two and of four. */
 static bool
@@ -126,35 +140,11 @@ task_size (const CfMedianCpu *m, const CfView *view, bool flat, int wanted, int 
   }
 }
 
-static void
-add_tasks (CfMedianCpu *m, CfMedianTask whole, const CfView *view, int cols, int rows)
-{
-  for (int y = 0; y < view->height; y += rows)
-    for (int x = 0; x < view->width; x += cols) {
-      CfMedianTask task = whole;
-
-      task.x0 = x;
-      task.x1 = x + cols < view->width ? x + cols : view->width;
-      task.y0 = y;
-      task.y1 = y + rows < view->height ? y + rows : view->height;
-      if (m->n_tasks < m->max_tasks)
-        m->tasks[m->n_tasks] = task;
-      m->n_tasks++;
-    }
-}
-
-/* Returns how many tasks a frame should have, so that all threads are occupied. */
-static int
-wanted_tasks (void)
-{
-  return 4 * cf_cpu_threads ();
-}
-
 /* Lists the tasks, and counts those for which there is no memory as well. */
 static void
 list_tasks (CfMedianCpu *m, const CfView *views, int n)
 {
-  int wanted = wanted_tasks ();
+  const int wanted = TASKS * cf_cpu_threads ();
   double area = 0;
 
   m->n_tasks = 0;
@@ -163,28 +153,36 @@ list_tasks (CfMedianCpu *m, const CfView *views, int n)
     area += (double) views[i].width * views[i].height;
   for (int i = 0; i < n; i++) {
     const CfView *view = &views[i];
-    CfMedianTask whole = { .view = (uint8_t) i, .copy = !view->filtered };
+    const bool copy = !view->filtered, flat = is_flat (m, views, n, view);
     int share = (int) (wanted * ((double) view->width * view->height) / area + 0.999), cols, rows;
     bool first = true;
 
-    whole.flat = is_flat (m, views, n, view);
     for (int j = 0; j < i; j++)
       if (views[j].plane == view->plane && views[j].field == view->field && views[j].filtered)
         first = false;
     if (m->packed && view->filtered && i > 0 && views[i - 1].field == view->field && views[i - 1].filtered)
       continue; /* the task of the pixel's first component filters whole pixels */
-    if (whole.flat && (whole.copy || !first))
+    if (flat && (copy || !first))
       continue;
-    if (whole.flat && view->step > m->channels)
-      m->channels = view->step;
-    if (whole.copy) {
+    if (flat)
+      m->channels = cf_max (m->channels, view->step);
+    if (copy) {
       cols = view->width;
       rows = cf_divide_up (view->height, share);
     } else
-      task_size (m, view, whole.flat, whole.flat ? share * view->step : share, &cols, &rows);
+      task_size (m, view, flat, flat ? share * view->step : share, &cols, &rows);
     if (m->variant == CF_MEDIAN_DIRECT)
       cols = view->width; /* its tasks filter whole rows */
-    add_tasks (m, whole, view, cols, rows);
+    for (int y = 0; y < view->height; y += rows)
+      for (int x = 0; x < view->width; x += cols, m->n_tasks++)
+        if (m->n_tasks < m->max_tasks)
+          m->tasks[m->n_tasks] = (CfMedianTask) { .view = (uint8_t) i,
+            .copy = copy,
+            .flat = flat,
+            .x0 = x,
+            .x1 = cf_min (x + cols, view->width),
+            .y0 = y,
+            .y1 = cf_min (y + rows, view->height) };
   }
 }
 
@@ -215,66 +213,41 @@ is_direct (const CfMedianWindow *win)
   return win->w == 3 && win->h == 3 && win->depth == 1 && win->rank == 4;
 }
 
-/* Returns up to how many samples of a window the network is faster than the histogram, measured for frames whose width
- * fills the network's blocks. The histogram's cost does not grow with the window, that of sorted samples little. */
+/* Returns up to how many samples of a window the network is the fastest, measured. The histogram's cost does not grow
+ * with the window, that of sorted samples little. In narrow frames few tiles lie side by side, so that the vectors of a
+ * network that is not compiled are not full. */
 static int
-network_limit (const CfMedianCpu *m)
+network_limit (const CfMedianCpu *m, int width)
 {
   const bool avx = cf_cpu_isa_number () <= CF_ISA_AVX2;
+  const int limit = m->bits > 8 ? 170 : avx ? 17 * 17 : 220;
 
   if (m->bits > 10)
     return m->size == 2 ? 15 * 15 : avx ? 21 * 21 : 25 * 25;
-  return m->bits > 8 ? 170 : avx ? 17 * 17 : 220;
-}
-
-/* Returns whether the network is also faster in frames of this width. It computes whole quarters of blocks of columns,
- * and each block takes the time of 1.4 quarters more, because it runs through all steps. `cost` is the time per column
- * relative to full blocks, which take 1 + 1.4 / 4 = 1.35 per column. The network's time grows as n^(2/3), so the limit
- * of cost is (limit / n)^(2/3). Compiled networks always pay. */
-static bool
-network_pays (const CfMedianCpu *m, int width)
-{
-  const CfMedianProgram *p = &m->program;
-  int block = p->lanes * p->tile_w, quarter = block / 4;
-  double cost = (cf_divide_up (width, quarter) + 1.4 * cf_divide_up (width, block)) * quarter / (1.35 * width);
-  double n = m->win.n, limit = m->bits > 8 ? 170 : 220;
-
-  return p->code >= 0 || m->bits > 10 || n * n * cost * cost * cost <= limit * limit;
+  return cf_median_network_code (m) < 0 ? cf_min (limit, 2 * width / 5) : limit;
 }
 
 static CfCode
 choose_variant (CfMedianCpu *m, int preferred, int width, CfStatus *status)
 {
   const CfMedianVariant large = m->bits > 10 ? CF_MEDIAN_SORTED : CF_MEDIAN_HISTOGRAM;
-  CfMedianVariant best = is_direct (&m->win) ? CF_MEDIAN_DIRECT
-      : m->win.n <= network_limit (m)        ? CF_MEDIAN_NETWORK
-                                             : large;
-  CfCode code = CF_OK;
+  const CfMedianVariant best = is_direct (&m->win) ? CF_MEDIAN_DIRECT
+      : m->win.n <= network_limit (m, width)       ? CF_MEDIAN_NETWORK
+                                                   : large;
 
   m->variant = preferred < 0 ? best : (CfMedianVariant) preferred;
-  switch (m->variant) {
-    case CF_MEDIAN_DIRECT:
-      if (!is_direct (&m->win))
-        return cf_fail (status, CF_UNSUPPORTED, "variant direct filters only the median of 3 x 3 samples");
-      break;
-    case CF_MEDIAN_NETWORK:
-      code = cf_median_network_prepare (m, status);
-      if (preferred < 0 && (code == CF_UNSUPPORTED || (code == CF_OK && !network_pays (m, width)))) {
-        m->variant = large;
-        code = CF_OK;
-      } else
-        break;
-      /* fall through */
-    default:
-      if (m->variant != large)
-        return cf_fail (status, CF_UNSUPPORTED, "variant %s filters only values of %s 10 bits", variants[m->variant],
-            large == CF_MEDIAN_SORTED ? "up to" : "more than");
-      if (large == CF_MEDIAN_SORTED)
-        cf_median_sorted_prepare (m);
-      else
-        cf_median_histogram_prepare (m);
-  }
-  return code;
+  if (m->variant == CF_MEDIAN_NETWORK)
+    return cf_median_network_prepare (m, status);
+  if (m->variant == CF_MEDIAN_DIRECT && !is_direct (&m->win))
+    return cf_fail (status, CF_UNSUPPORTED, "variant direct filters only the median of 3 x 3 samples");
+  if (m->variant != CF_MEDIAN_DIRECT && m->variant != large)
+    return cf_fail (status, CF_UNSUPPORTED, "variant %s filters only values of %s 10 bits", variants[m->variant],
+        large == CF_MEDIAN_SORTED ? "up to" : "more than");
+  if (m->variant == CF_MEDIAN_SORTED)
+    cf_median_sorted_prepare (m);
+  else if (m->variant == CF_MEDIAN_HISTOGRAM)
+    cf_median_histogram_prepare (m);
+  return CF_OK;
 }
 
 /* Lists the tasks anew, for the plan's size. */
@@ -299,13 +272,12 @@ reserve_tasks (CfPlan *plan, CfStatus *status)
   int most;
 
   cut_frames (plan);
-  most = m->n_tasks + 2 * (wanted_tasks () + CF_MAX_VIEWS);
+  most = m->n_tasks + 2 * (TASKS * cf_cpu_threads () + CF_MAX_VIEWS);
   if (most <= m->max_tasks)
     return CF_OK;
-  tasks = malloc (sizeof *tasks * (size_t) most);
+  tasks = realloc (m->tasks, sizeof *tasks * (size_t) most);
   if (!tasks)
     return cf_fail (status, CF_NO_MEMORY, "out of memory");
-  free (m->tasks);
   m->tasks = tasks;
   m->max_tasks = most;
   cut_frames (plan);
@@ -376,8 +348,11 @@ init (CfPlan *plan, CfStatus *status)
 {
   CfMedianCpu *m = plan->state;
   const CfMedianWindow win = cf_median_window (plan->params);
+  const CfIsa isa = cf_cpu_isa_number ();
 
-  m->simd = simd[cf_cpu_isa_number ()];
+  m->simd = m->stepper = simd[isa];
+  if (isa == CF_ISA_AVX512BW && simd[CF_ISA_AVX2])
+    m->stepper = simd[CF_ISA_AVX2];
   m->frame_size = cf_image_layout (&m->layout, plan->video.format, plan->video.width, plan->video.height, 64);
   m->n_slots = win.ahead > 0 ? win.depth : win.depth - 1;
   if (m->n_slots)

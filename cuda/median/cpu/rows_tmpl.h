@@ -14,66 +14,65 @@
 static void
 N (unpack) (const CfView *view, int y, int x0, int n, void *row_)
 {
-  int first = clamp (x0, 0, view->width - 1), end = clamp (x0 + n, first + 1, view->width);
-  int left = clamp (-x0, 0, n - 1);
+  const int first = clamp (x0, 0, view->width - 1), left = clamp (-x0, 0, n - 1);
+  const int end = left + clamp (view->width - first, 1, n - left);
   const T *from = (const T *) (const void *) (view->data + view->pitch * (size_t) clamp (y, 0, view->height - 1));
-  T *row = row_, max = (T) ((1u << view->bits) - 1);
+  T *row = row_;
 
   from += (size_t) first * view->step;
-  if (end - first > n - left)
-    end = first + n - left;
   if (view->step == 1 && view->bits == 8 * SIZE)
-    memcpy (row + left, from, (size_t) (end - first) * sizeof (T));
+    memcpy (row + left, from, (size_t) (end - left) * sizeof (T));
   else
-    N (gather) (from, view->step, end - first, row + left, view->shift, max);
+    N (gather) (from, view->step, end - left, row + left, view->shift, (T) ((1u << view->bits) - 1));
   for (int i = 0; i < left; i++)
     row[i] = row[left];
-  for (int i = left + end - first; i < n; i++)
-    row[i] = row[left + end - first - 1];
+  for (int i = end; i < n; i++)
+    row[i] = row[end - 1];
 }
 
-/* Writes n words of a row from `to` on. */
 static void
-N (write) (const CfView *view, T *to, int n, const T *row)
+N (choose) (void *result_, const void *input_, int n, int threshold)
 {
+  const T *restrict input = input_, most = threshold < (T) -1 ? (T) threshold : (T) -1;
+  T *restrict result = result_;
+
+  for (int i = 0; i < n; i++) {
+    const T difference = input[i] > result[i] ? (T) (input[i] - result[i]) : (T) (result[i] - input[i]);
+
+    result[i] = difference > most ? result[i] : input[i];
+  }
+}
+
+static void
+N (pack) (const CfView *view, int y, int x0, int n, const void *row)
+{
+  T *to = (T *) (void *) (view->data + view->pitch * (size_t) y) + (size_t) x0 * view->step;
+
   if (view->step == 1 && view->shift == 0)
     memcpy (to, row, (size_t) n * sizeof (T));
   else
     N (scatter) (to, view->step, n, row, view->shift);
 }
 
-/* Chooses the input where the result differs by no more than `most`. */
+/* ---- the running background ----------------------------------------------- */
+
+/* Moves each value of `background` towards that of `x`, by at most `step`, and leaves their distance in `distance`. */
 static void
-N (choose) (const T *restrict result, const T *restrict input, int n, T most, T *restrict chosen)
+N (follow) (void *background, const void *x_, void *distance, int n, int step_, int largest_)
 {
+  T *restrict b = background, *restrict d = distance;
+  const T *restrict x = x_;
+  const T step = (T) step_, largest = (T) largest_;
+
   for (int i = 0; i < n; i++) {
-    const T difference = input[i] > result[i] ? (T) (input[i] - result[i]) : (T) (result[i] - input[i]);
+    const T low = b[i] > step ? (T) (b[i] - step) : 0;
+    const T high = b[i] < (T) (largest - step) ? (T) (b[i] + step) : largest;
+    const T up = x[i] > low ? x[i] : low, to = up < high ? up : high;
 
-    chosen[i] = difference > most ? result[i] : input[i];
+    b[i] = to;
+    d[i] = x[i] > to ? (T) (x[i] - to) : (T) (to - x[i]);
   }
 }
-
-#define CHOSEN 1024 /* samples at a time */
-
-static void
-N (pack) (const CfView *view, int y, int x0, int n, const void *row_, const void *input_, int threshold)
-{
-  const T *row = row_, *input = input_, most = threshold < (T) -1 ? (T) threshold : (T) -1;
-  T *to = (T *) (void *) (view->data + view->pitch * (size_t) y) + (size_t) x0 * view->step, chosen[CHOSEN];
-
-  if (!input) {
-    N (write) (view, to, n, row);
-    return;
-  }
-  for (int x = 0; x < n; x += CHOSEN) {
-    const int part = n - x < CHOSEN ? n - x : CHOSEN;
-
-    N (choose) (row + x, input + x, part, most, chosen);
-    N (write) (view, to + (size_t) x * view->step, part, chosen);
-  }
-}
-
-#undef CHOSEN
 
 #else /* whole pixels of three 8-bit views R, G, B */
 
@@ -94,26 +93,27 @@ N (unpack) (const CfView *view, int y, int x0, int n, void *row_)
 }
 
 static void
-N (pack) (const CfView *view, int y, int x0, int n, const void *row_, const void *input_, int threshold)
+N (choose) (void *result_, const void *input_, int n, int threshold)
 {
-  const T *row = row_, *input = input_;
+  const T *input = input_;
+  T *result = result_;
 
   for (int i = 0; i < n; i++) {
-    T v = row[i];
+    bool differs = false;
 
-    if (input) {
-      bool differs = false;
-
-      for (int c = 0; c < 24; c += 8) {
-        int d = (int) (v >> c & 255) - (int) (input[i] >> c & 255);
-
-        differs = differs || d > threshold || -d > threshold;
-      }
-      v = differs ? v : input[i];
-    }
-    for (int c = 0; c < 3; c++)
-      view[c].data[view[c].pitch * (size_t) y + (size_t) (x0 + i) * view[c].step] = (uint8_t) (v >> (16 - 8 * c));
+    for (int c = 0; c < 24; c += 8)
+      differs |= abs ((int) (result[i] >> c & 255) - (int) (input[i] >> c & 255)) > threshold;
+    result[i] = differs ? result[i] : input[i];
   }
+}
+
+static void
+N (pack) (const CfView *view, int y, int x0, int n, const void *row)
+{
+  for (int i = 0; i < n; i++)
+    for (int c = 0; c < 3; c++)
+      view[c].data[view[c].pitch * (size_t) y + (size_t) (x0 + i) * view[c].step] = (uint8_t) (((const T *) row)[i] >>
+          (16 - 8 * c));
 }
 
 #endif
@@ -161,8 +161,7 @@ N (network_) (const CfMedianStep *steps, int n, uint8_t *arena, int bytes)
     const uint8_t *a = arena + s->a, *b = arena + s->b;
     uint8_t *d = arena + s->d, *e = arena + s->e;
 
-    /* Addresses in registers of their own: on some processors indexed stores use
-     * the address units of the loads, which bound this loop. */
+    /* Addresses in registers of their own: indexed stores may use the address units of the loads, which bound this. */
     __asm__ ("" : "+r"(d), "+r"(e));
     for (int i = 0; i < bytes; i += V_SIZE) {
       V low = v_load (a + i), high = v_load (b + i);
@@ -176,14 +175,12 @@ N (network_) (const CfMedianStep *steps, int n, uint8_t *arena, int bytes)
 static void
 N (network) (const CfMedianStep *steps, int n, uint8_t *arena, int lanes)
 {
-  int bytes = lanes * (int) sizeof (T);
+  const int bytes = (lanes + LANES - 1) / LANES * V_SIZE;
 
-  if (bytes <= CF_MEDIAN_SLOT / 4)
-    N (network_) (steps, n, arena, CF_MEDIAN_SLOT / 4);
-  else if (bytes <= CF_MEDIAN_SLOT / 2)
-    N (network_) (steps, n, arena, CF_MEDIAN_SLOT / 2);
-  else
+  if (bytes == CF_MEDIAN_SLOT)
     N (network_) (steps, n, arena, CF_MEDIAN_SLOT);
+  else
+    N (network_) (steps, n, arena, bytes);
 }
 
 #if SIZE < 4

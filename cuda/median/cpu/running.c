@@ -27,7 +27,7 @@ typedef struct {
   CfRunningFrame frame;
   const CfFormatInfo *info;
   int size, largest; /* bytes of a sample - 1; the largest sample value */
-  int n_views, n_colors;
+  int n_views;
   CfView in[CF_MAX_VIEWS], out[CF_MAX_VIEWS];
 } CfRunningCpu;
 
@@ -131,7 +131,7 @@ get (const CfRunningCpu *m, const void *row, int x)
 static void
 write_row (const CfRunningCpu *m, int view, int y, const void *row)
 {
-  m->motion.simd->pack[m->size](&m->out[view], y, 0, m->out[view].width, row, NULL, 0);
+  m->motion.simd->pack[m->size](&m->out[view], y, 0, m->out[view].width, row);
 }
 
 /* Replaces the samples of a row whose blocks are masked by the background. */
@@ -166,12 +166,12 @@ mask_row (const CfRunningCpu *m, int y, uint8_t *row, const uint8_t *distance, u
       x += samples - 1;
       continue;
     }
-    for (int i = 0; i < m->n_colors; i++)
+    for (int i = 0; i < m->motion.n_colors; i++)
       moves |= get (m, distance + (size_t) i * m->row_size, x) > least;
     if (moves)
       put (m, row, x, m->largest);
   }
-  for (int i = 0; i < m->n_colors; i++)
+  for (int i = 0; i < m->motion.n_colors; i++)
     write_row (m, i, y, row);
 }
 
@@ -182,7 +182,7 @@ run_row (const CfRunningCpu *m, int view, int y, uint8_t *row)
   const bool chroma = m->info->comp[m->in[view].component].role == CF_ROLE_CHROMA;
   uint8_t *distance = row + m->row_size;
 
-  for (int i = view; i < (chroma ? view + 1 : m->n_colors); i++, distance += m->row_size) {
+  for (int i = view; i < (chroma ? view + 1 : m->motion.n_colors); i++, distance += m->row_size) {
     const uint8_t *background = follow_row (m, i, y, row, distance);
 
     if (m->frame.output == CF_MEDIAN_BACKGROUND)
@@ -214,7 +214,7 @@ run_task (void *data, int index, int thread)
 
     if (!m->frame.back || !view->filtered)
       cf_view_copy (&m->out[i], view, begin, end);
-    else if (i == 0 || i >= m->n_colors)
+    else if (i == 0 || i >= m->motion.n_colors)
       for (int y = begin; y < end; y++)
         run_row (m, i, y, scratch);
   }
@@ -232,7 +232,6 @@ enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage *out, 
   m->info = info;
   m->size = info->bytes - 1;
   m->largest = (1 << info->bits) - 1;
-  m->n_colors = info->rgb ? 3 : 1;
   m->n_views = cf_running_views (plan, in, m->in);
   cf_running_views (plan, out, m->out);
   cf_motion_frame (&m->motion, m->in, &m->frame);

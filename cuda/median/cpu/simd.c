@@ -8,6 +8,7 @@
 #include "simd.h"
 #include "core/simd.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #if defined __SSE2__
@@ -17,70 +18,38 @@
 #define V_SIZE 64
 #define INTRINSIC(name) _mm512_##name
 typedef __m512i V;
-#define v_load(p) _mm512_loadu_si512 (p)
-#define v_store(p, v) _mm512_storeu_si512 (p, v)
-#define v_step(p, q) \
-  _mm512_cvtepi8_epi16 ( \
-      _mm256_sub_epi8 (_mm256_loadu_si256 ((const void *) (p)), _mm256_loadu_si256 ((const void *) (q))))
-
 #elif defined __AVX2__
 #define V_SIZE 32
 #define INTRINSIC(name) _mm256_##name
 typedef __m256i V;
-#define v_load(p) _mm256_loadu_si256 ((const void *) (p))
-#define v_store(p, v) _mm256_storeu_si256 ((void *) (p), v)
-#define v_step(p, q) \
-  _mm256_cvtepi8_epi16 (_mm_sub_epi8 (_mm_loadu_si128 ((const void *) (p)), _mm_loadu_si128 ((const void *) (q))))
-
 #elif defined __SSE2__
 #define V_SIZE 16
 #define INTRINSIC(name) _mm_##name
 typedef __m128i V;
-#define v_load(p) _mm_loadu_si128 ((const void *) (p))
-#define v_store(p, v) _mm_storeu_si128 ((void *) (p), v)
-
-static inline V
-v_step (const void *p, const void *q)
-{
-  const V step = _mm_sub_epi8 (_mm_loadl_epi64 (p), _mm_loadl_epi64 (q));
-
-  return _mm_srai_epi16 (_mm_unpacklo_epi8 (step, step), 8);
-}
-
 #else /* any other processor: the compiler's vectors */
 #define V_SIZE 16
 typedef uint8_t V __attribute__ ((vector_size (16)));
 typedef uint16_t V2 __attribute__ ((vector_size (16)));
-typedef uint32_t V4 __attribute__ ((vector_size (16)));
-typedef int8_t V1h __attribute__ ((vector_size (8)));
+#endif
+typedef int32_t V4 __attribute__ ((vector_size (V_SIZE))); /* of packed colours, which have 24 bits */
 
-static inline V
+/* A vector at any address. */
+typedef V VAnywhere __attribute__ ((aligned (1), may_alias));
+
+ALWAYS_INLINE V
 v_load (const void *p)
 {
-  V v;
-
-  memcpy (&v, p, sizeof v);
-  return v;
+  return *(const VAnywhere *) p;
 }
 
-static inline void
+ALWAYS_INLINE void
 v_store (void *p, V v)
 {
-  memcpy (p, &v, sizeof v);
+  *(VAnywhere *) p = v;
 }
 
-static inline V
-v_step (const void *p, const void *q)
-{
-  V1h a, b;
-
-  memcpy (&a, p, sizeof a);
-  memcpy (&b, q, sizeof b);
-  return (V) __builtin_convertvector (a - b, V2);
-}
-
-#endif
-
+#define v_lt(T, a, b) ((V) ((T) (a) < (T) (b)))
+#define v_pick(a, b, m) (((a) & (m)) | ((b) & ~(m)))
 #if defined __SSE2__
 #define v_min_1(a, b) INTRINSIC (min_epu8) (a, b)
 #define v_max_1(a, b) INTRINSIC (max_epu8) (a, b)
@@ -92,10 +61,8 @@ v_step (const void *p, const void *q)
 #else
 #define v_min_2(a, b) _mm_sub_epi16 (a, _mm_subs_epu16 (a, b))
 #define v_max_2(a, b) _mm_add_epi16 (b, _mm_subs_epu16 (a, b))
-/* packed colours have 24 bits, so a signed comparison is enough */
-#define v_pick(a, b, m) _mm_or_si128 (_mm_and_si128 (m, a), _mm_andnot_si128 (m, b))
-#define v_min_4(a, b) v_pick (a, b, _mm_cmplt_epi32 (a, b))
-#define v_max_4(a, b) v_pick (b, a, _mm_cmplt_epi32 (a, b))
+#define v_min_4(a, b) v_pick (a, b, v_lt (V4, a, b))
+#define v_max_4(a, b) v_pick (b, a, v_lt (V4, a, b))
 #endif
 #elif defined __ARM_NEON
 #include <arm_neon.h>
@@ -106,8 +73,6 @@ v_step (const void *p, const void *q)
 #define v_min_4(a, b) ((V) vminq_u32 ((uint32x4_t) (a), (uint32x4_t) (b)))
 #define v_max_4(a, b) ((V) vmaxq_u32 ((uint32x4_t) (a), (uint32x4_t) (b)))
 #else
-#define v_lt(T, a, b) ((V) ((T) (a) < (T) (b)))
-#define v_pick(a, b, m) (((a) & (m)) | ((b) & ~(m)))
 #define v_min_1(a, b) v_pick (a, b, v_lt (V, a, b))
 #define v_max_1(a, b) v_pick (b, a, v_lt (V, a, b))
 #define v_min_2(a, b) v_pick (a, b, v_lt (V2, a, b))
@@ -155,14 +120,12 @@ clamp (int x, int low, int high)
 #define SIZE 1
 #define T uint8_t
 #include "rows_tmpl.h"
-#include "running_tmpl.h"
 #undef SIZE
 #undef T
 
 #define SIZE 2
 #define T uint16_t
 #include "rows_tmpl.h"
-#include "running_tmpl.h"
 #undef SIZE
 #undef T
 
@@ -206,6 +169,25 @@ entries (const uint16_t *restrict sample, int set, uint8_t *restrict entry)
 typedef struct {
   V2s v[N_SUM];
 } H (Sum);
+
+/* Returns the differences of so many bytes as a vector has 16-bit values. */
+ALWAYS_INLINE V
+v_step (const void *p, const void *q)
+{
+#if defined __AVX512BW__
+  return _mm512_cvtepi8_epi16 (_mm256_sub_epi8 (_mm256_loadu_si256 (p), _mm256_loadu_si256 (q)));
+#elif defined __AVX2__
+  return _mm256_cvtepi8_epi16 (_mm_sub_epi8 (_mm_loadu_si128 (p), _mm_loadu_si128 (q)));
+#elif defined __SSE2__
+  const V step = _mm_sub_epi8 (_mm_loadl_epi64 (p), _mm_loadl_epi64 (q));
+
+  return _mm_srai_epi16 (_mm_unpacklo_epi8 (step, step), 8);
+#else
+  typedef int8_t Half __attribute__ ((vector_size (8), aligned (1), may_alias));
+
+  return (V) __builtin_convertvector (*(const Half *) p - *(const Half *) q, V2s);
+#endif
+}
 
 ALWAYS_INLINE void
 H (slide) (H (Sum) * sum, const COLUMN *more, const COLUMN *less)
@@ -374,6 +356,7 @@ change (const int16_t *more, const int16_t *less, int n, int block)
 const CfMedianSimd GLUE (cf_median_simd_, CF_ISA) = {
   .unpack = ALL (unpack),
   .pack = ALL (pack),
+  .choose = ALL (choose),
   .split = ALL (split),
   .join = ALL (join),
   .network = ALL (network),

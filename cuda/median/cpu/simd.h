@@ -85,10 +85,11 @@ typedef struct {
 
 typedef struct {
   /* unpack reads n samples of row y of a component from column x0 on as values;
-   * coordinates are clamped to the view. pack writes n values to it. If `input` is
-   * not NULL, pack writes its value where the two differ by at most `threshold`. */
+   * coordinates are clamped to the view. pack writes n values to it. choose
+   * replaces results by the input where the two differ by at most `threshold`. */
   void (*unpack[3]) (const CfView *view, int y, int x0, int n, void *row);
-  void (*pack[3]) (const CfView *view, int y, int x0, int n, const void *row, const void *input, int threshold);
+  void (*pack[3]) (const CfView *view, int y, int x0, int n, const void *row);
+  void (*choose[3]) (void *result, const void *input, int n, int threshold);
 
   /* split: part[p][i] = row[i * parts + p], join: the inverse; parts is 1, 2, 4 or 8.
    * The parts are `pitch` values apart. */

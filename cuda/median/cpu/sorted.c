@@ -163,9 +163,6 @@ cf_median_sorted_task (const CfMedianCpu *m, const CfMedianTask *task, uint8_t *
         ((uint16_t *) w.row)[i] = (uint16_t) w.value[result[i]];
       else
         ((uint32_t *) w.row)[i] = w.value[result[i]];
-    if (m->threshold)
-      m->simd->unpack[m->size](&m->in[0][task->view], task->y0 + search.top, task->x0, cols, input);
-    m->simd->pack[m->size](&m->out[task->view], task->y0 + search.top, task->x0, cols, w.row,
-        m->threshold ? input : NULL, m->threshold);
+    cf_median_write (m, task, task->y0 + search.top, w.row, input);
   }
 }

@@ -156,22 +156,20 @@ classify_steps (Printer *p)
   free (at);
 }
 
+static bool
+is_own (const Class *c)
+{
+  return c->op == CF_MEDIAN_NET_LOAD || c->shared;
+}
+
 /* Returns whether columns () shall make the values of a class: it can where the tile owns all their samples. Values of
  * a single row are not worth a store and two loads; those of more than two columns need so much shared memory that
  * fewer warps are on an SM. */
 static bool
 is_worth_sharing (const Printer *p, const Class *c)
 {
-  bool own = true;
-
-  if (c->op == CF_MEDIAN_NET_LOAD)
-    return false;
-  for (int i = 0; i < 2; i++) {
-    const Class *operand = &p->class[i ? c->b : c->a];
-
-    own = own && (operand->op == CF_MEDIAN_NET_LOAD || operand->shared);
-  }
-  return own && c->apart == 0 && c->repeated && c->top < c->bottom && c->right <= c->left + 1;
+  return c->op != CF_MEDIAN_NET_LOAD && is_own (&p->class[c->a]) && is_own (&p->class[c->b]) && c->apart == 0 &&
+      c->repeated && c->top < c->bottom && c->right <= c->left + 1;
 }
 
 static bool
@@ -239,13 +237,10 @@ new_printer (const CfMedianNetwork *net, bool registers)
 static void
 free_printer (Printer *p)
 {
-  free (p->a);
-  free (p->b);
-  free (p->value);
-  free (p->class);
-  free (p->in_slot);
-  free (p->loaded);
-  free (p->sample);
+  void *const all[] = { p->a, p->b, p->value, p->class, p->in_slot, p->loaded, p->sample };
+
+  for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+    free (all[i]);
 }
 
 static int

@@ -31,12 +31,8 @@ struct MedianEdges {
   unsigned left, right; /* 0x3210: none */
 };
 
-/* Eight outputs of a row, as bytes. */
-struct MedianWords {
-  unsigned left, right;
-};
-
-/* A row of 16 samples, from four columns left of the thread's own on. words (): bytes of four registers of outputs. */
+/* A row of 16 samples, from four columns left of the thread's own on. words (): the bytes of four registers
+ * of outputs, eight. */
 template<int K> struct MedianRow {
   unsigned v[K + 3]; /* columns c - K / 2 and c - K / 2 + 4 */
 
@@ -54,12 +50,12 @@ template<int K> struct MedianRow {
       v[c] = __byte_perm (a, b, at & 2 ? 0x7632 : 0x5410);
     }
   }
-  static __device__ __forceinline__ MedianWords
+  static __device__ __forceinline__ uint2
   words (const unsigned *r)
   {
     const unsigned low = __byte_perm (r[0], r[1], 0x6240), high = __byte_perm (r[2], r[3], 0x6240);
 
-    return MedianWords { __byte_perm (low, high, 0x5410), __byte_perm (low, high, 0x7632) };
+    return make_uint2 (__byte_perm (low, high, 0x5410), __byte_perm (low, high, 0x7632));
   }
 };
 
@@ -76,10 +72,10 @@ template<> struct MedianRow<3> {
     v[3] = w[2];
     v[4] = __byte_perm (w[0], w[3], (edges.left >> 8 & 0xf0) | (edges.right << 12) | 0x4000);
   }
-  static __device__ __forceinline__ MedianWords
+  static __device__ __forceinline__ uint2
   words (const unsigned *r)
   {
-    return MedianWords { __byte_perm (r[0], r[2], 0x7351), __byte_perm (r[1], r[3], 0x7351) };
+    return make_uint2 (__byte_perm (r[0], r[2], 0x7351), __byte_perm (r[1], r[3], 0x7351));
   }
 };
 
@@ -99,10 +95,10 @@ template<int K> struct MedianPairs {
       v[c] = __byte_perm (w[at / 2], 0, at & 1 ? 0x4342 : 0x4140);
     }
   }
-  static __device__ __forceinline__ MedianWords
+  static __device__ __forceinline__ uint2
   words (const unsigned *r)
   {
-    return MedianWords { __byte_perm (r[0], r[1], 0x6420), __byte_perm (r[2], r[3], 0x6420) };
+    return make_uint2 (__byte_perm (r[0], r[1], 0x6420), __byte_perm (r[2], r[3], 0x6420));
   }
 };
 
@@ -222,7 +218,7 @@ median_3x3 (const MedianPairs<3> &a, const MedianPairs<3> &b, const MedianPairs<
 
 /* `one` is 1 where the compiler does not see it. */
 template<int TY, template<int> class Row> __device__ __forceinline__ void
-make_tile (const Row<3> (&rows)[TY + 2], unsigned one, MedianWords (&out)[TY])
+make_tile (const Row<3> (&rows)[TY + 2], unsigned one, uint2 (&out)[TY])
 {
 #pragma unroll
   for (int o = 0; o < TY; o++) {
@@ -234,7 +230,7 @@ make_tile (const Row<3> (&rows)[TY + 2], unsigned one, MedianWords (&out)[TY])
 }
 
 template<int TY, template<int> class Row, int K> __device__ __forceinline__ void
-make_tile (const Row<K> (&rows)[TY + K - 1], unsigned /* one */, MedianWords (&out)[TY])
+make_tile (const Row<K> (&rows)[TY + K - 1], unsigned /* one */, uint2 (&out)[TY])
 {
   unsigned in[(TY + K - 1) * (K + 3)], v[TY * 4];
 
@@ -256,14 +252,14 @@ constexpr int copy_tile_w = 256, copy_tile_h = 16; /* a block's tile of a plane 
 template<bool PAIRS, int TY, typename Row, int N> __device__ __forceinline__ void
 filter_tile (const Plane &plane, int x, int y, unsigned one, Row (&rows)[N])
 {
-  MedianWords out[TY];
+  uint2 out[TY];
 
   load_rows<PAIRS> (plane, x, y - (N - TY) / 2, rows);
   make_tile<TY> (rows, one, out);
 #pragma unroll
   for (int o = 0; o < TY; o++)
     if (y + o < plane.height)
-      *(uint2 *) (plane.out + (y + o) * plane.out_pitch + x) = make_uint2 (out[o].left, out[o].right);
+      *(uint2 *) (plane.out + (y + o) * plane.out_pitch + x) = out[o];
 }
 
 /* Where a thread's tile begins, the x in bytes: tiles are numbered row by row, `across` in a row. */
