@@ -272,8 +272,7 @@ prefer_small (CfConvolveCpu *m, bool box)
 {
   const CfConvolution *c = &m->c;
 
-  if (!m->simd->small || c->bits != 8 || c->op != CF_CONVOLVE_LINEAR ||
-      (box && c->w > 3 && cf_format_info (m->format)->comp[0].step > 1))
+  if (!m->simd->small[0] || c->bits != 8 || (box && cf_format_info (m->format)->comp[0].step > 1))
     return;
   if (cf_small_fits (m->row, m->col, box, c->w, c->h, &m->rounding[0]) &&
       cf_small_fits (m->row, m->col, box, c->w, c->h, &m->rounding[1]))
@@ -364,7 +363,7 @@ sums_fit16 (CfConvolveCpu *m, int kind, int64_t limit)
   CfRounding *r = &m->rounding[kind];
 
   if (m->c.op == CF_CONVOLVE_UNSHARP)
-    return m->simd->sharpen8 && sharpen_fits16 (r, limit);
+    return m->simd->small[0] && sharpen_fits16 (r, limit) && cf_small_fits (m->row, m->col, false, m->c.w, m->c.h, r);
   return fits16 (r, limit + r->add / 2);
 }
 

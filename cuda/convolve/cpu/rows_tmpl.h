@@ -42,12 +42,18 @@ N (load2) (const T *x)
 #endif
 }
 
-/* Stores two vectors of 16-bit numbers that fit T; `keep` is for 8-bit samples only. */
+/* Stores two vectors of 16-bit numbers that fit T; `keep`, and `lanes` (bytes interleaved by lanes), are for 8-bit
+ * samples only. */
 static inline void
-N (store2) (T *x, const U2 v[2], uint32_t keep, const uint8_t *from)
+N (store2) (T *x, const U2 v[2], uint32_t keep, const uint8_t *from, bool lanes)
 {
+  (void) lanes;
 #if SIZE == 1
+#ifdef NO_BYTE_LANES
   U4 bytes = pack_in_order (v);
+#else
+  U4 bytes = lanes ? pack_bytes (v[0], v[1]) : pack_in_order (v);
+#endif
 
   if (keep)
     bytes = (bytes & ~keep) | (*(const U4u *) (const void *) from & keep);
@@ -70,11 +76,11 @@ N (load4) (const T *x)
 #endif
 }
 
-/* Weighted sums along a row, in vectors of the type U, of so many numbers of the type C. With a constant width the
- * compiler unrolls the loops over taps. */
+/* Weighted sums along a row, in vectors of the type U, of so many numbers of the type C. */
 #define HORIZONTAL(name, C, U, lanes, load) \
-  static inline void N (name) (const T *x, int w, int step, const int32_t *c, bool symmetric, int n, C *sums) \
+  static void N (name) (const void *row, int w, int step, const int32_t *c, bool symmetric, int n, C *sums) \
   { \
+    const T *x = row; \
     int half = symmetric ? w / 2 : 0; \
 \
     for (int p = 0; p < n; p += 4 * lanes) { \
@@ -98,39 +104,15 @@ N (load4) (const T *x)
     } \
   }
 
-HORIZONTAL (horizontal16_body, uint16_t, U2, N2, load2)
-HORIZONTAL (horizontal32_body, uint32_t, U4, N4, load4)
+HORIZONTAL (horizontal16, uint16_t, U2, N2, load2)
+HORIZONTAL (horizontal32, uint32_t, U4, N4, load4)
 #undef HORIZONTAL
-
-static void
-N (horizontal16) (const void *row, int w, int step, const int32_t *c, bool symmetric, int n, uint16_t *sums)
-{
-  if (symmetric && w == 3 && c[0] == 1 && c[1] == 2)
-    N (horizontal16_body) (row, 3, step, (const int32_t[]) { 1, 2, 1 }, true, n, sums);
-  else if (symmetric && w == 3)
-    N (horizontal16_body) (row, 3, step, c, true, n, sums);
-  else if (symmetric && w == 5)
-    N (horizontal16_body) (row, 5, step, c, true, n, sums);
-  else if (symmetric && w == 7)
-    N (horizontal16_body) (row, 7, step, c, true, n, sums);
-  else
-    N (horizontal16_body) (row, w, step, c, symmetric, n, sums);
-}
-
-static void
-N (horizontal32) (const void *row, int w, int step, const int32_t *c, bool symmetric, int n, uint32_t *sums)
-{
-  if (symmetric && w == 3 && c[0] == 1 && c[1] == 2)
-    N (horizontal32_body) (row, 3, step, (const int32_t[]) { 1, 2, 1 }, true, n, sums);
-  else
-    N (horizontal32_body) (row, w, step, c, symmetric, n, sums);
-}
 
 /* Stores the last n samples of a row, from sample p on, which do not fill whole vectors. */
 static inline void
 N (store_tail) (T *out, const T *block, int n, const CfKeep *keep, int p)
 {
-  if (keep->mask)
+  if (SIZE == 1 && keep->mask)
     blend ((uint8_t *) out, keep->src + p, keep->mask, n / 4, (const uint8_t *) block);
   else
     memcpy (out, block, (size_t) n * sizeof (T));
@@ -138,7 +120,7 @@ N (store_tail) (T *out, const T *block, int n, const CfKeep *keep, int p)
 
 ALWAYS_INLINE void
 N (vertical16_body) (const CfTap *rows, int h, int n, const CfRounding *r, const CfKeep *keep, T *out, bool power,
-    bool ties, CfWeights weights)
+    bool ties, CfWeights weights, bool lanes)
 {
   U2 max = (U2) { 0 } + (uint16_t) r->max, d = (U2) { 0 } + (uint16_t) (r->d2 / 2);
   U2 magic = (U2) { 0 } + (uint16_t) r->magic16, add = (U2) { 0 } + (uint16_t) (r->add / 2);
@@ -170,7 +152,7 @@ N (vertical16_body) (const CfTap *rows, int h, int n, const CfRounding *r, const
       s[v] = minimum2 (ties ? q - (q & 1 & (U2) (q * d == s[v])) : q, max);
     }
     for (int v = 0; v < 4; v += 2)
-      N (store2) (to + v * N2, s + v, to == block ? 0 : keep->mask, keep->src + p + v * N2);
+      N (store2) (to + v * N2, s + v, to == block ? 0 : keep->mask, keep->src + p + v * N2, lanes);
     if (to == block)
       N (store_tail) (out + p, block, n - p, keep, p);
   }
@@ -179,24 +161,22 @@ N (vertical16_body) (const CfTap *rows, int h, int n, const CfRounding *r, const
 static void
 N (vertical16) (const CfTap *rows, int h, int n, const CfRounding *r, const CfKeep *keep, void *out)
 {
-  bool ones = true, binomial = h == 3 && rows[0].weight == 1 && rows[1].weight == 2 && rows[2].weight == 1;
+  bool ones = true;
 
   for (int j = 0; j < h; j++)
     ones = ones && rows[j].weight == 1;
   if (r->ties)
-    N (vertical16_body) (rows, h, n, r, keep, out, r->log2 >= 0, true, ANY);
-  else if (r->log2 >= 0 && binomial)
-    N (vertical16_body) (rows, 3, n, r, keep, out, true, false, ONE_TWO_ONE);
+    N (vertical16_body) (rows, h, n, r, keep, out, r->log2 >= 0, true, ANY, false);
   else if (r->log2 >= 0)
-    N (vertical16_body) (rows, h, n, r, keep, out, true, false, ANY);
+    N (vertical16_body) (rows, h, n, r, keep, out, true, false, ANY, false);
   else if (ones && h == 5 && are_neighbours (rows, 8))
-    N (vertical16_body) (rows, 5, n, r, keep, out, false, false, PIXELS);
+    N (vertical16_body) (rows, 5, n, r, keep, out, false, false, PIXELS, false);
   else if (ones && h == 3)
-    N (vertical16_body) (rows, 3, n, r, keep, out, false, false, ONES);
+    N (vertical16_body) (rows, 3, n, r, keep, out, false, false, ONES, false);
   else if (ones)
-    N (vertical16_body) (rows, h, n, r, keep, out, false, false, ONES);
+    N (vertical16_body) (rows, h, n, r, keep, out, false, false, ONES, false);
   else
-    N (vertical16_body) (rows, h, n, r, keep, out, false, false, ANY);
+    N (vertical16_body) (rows, h, n, r, keep, out, false, false, ANY, false);
 }
 
 #define COLUMN(name, C) \
@@ -329,6 +309,7 @@ N (round64) (const int64_t *restrict s, int n, const CfRounding *r, void *out_)
 static inline void
 N (unsharp_reduced_body) (const int32_t *s, const T *x, int n, const CfRounding *r, T *out, bool once)
 {
+
   for (int p = 0; p < n; p += 4 * N4) {
     T block[4 * N4], *to = n - p < 4 * N4 ? block : out + p;
     S4 q[4];

@@ -117,13 +117,27 @@ pair_bytes (const uint16_t *restrict a, const uint16_t *restrict b, int n, uint3
   }
 }
 
+/* Stores a vector of samples p .. of a row of n, or those of it that lie in the row. */
+static inline void
+store_bytes (U4 bytes, int p, int n, const CfKeep *keep, uint8_t *out)
+{
+  uint8_t block[V_SIZE];
+
+  if (n - p < V_SIZE) {
+    memcpy (block, &bytes, V_SIZE);
+    store_tail_1 (out + p, block, n - p, keep, p);
+    return;
+  }
+  if (keep->mask)
+    bytes = (bytes & ~keep->mask) | (*(const U4u *) (const void *) (keep->src + p) & keep->mask);
+  *(U4u *) (void *) (out + p) = bytes;
+}
+
 /* Rounds sums p .. p + 4 N4 - 1 of a row of n to 8-bit samples, as round32. */
 static inline void
 round_store8 (const U4 s[4], int p, int n, const CfRounding *r, const CfKeep *keep, uint8_t *out, bool power, bool ties)
 {
   S4 mask = (S4) { 0 } + (int32_t) (power ? (1u << r->log2) - 1 : 0), q[4];
-  uint8_t block[V_SIZE];
-  U4 bytes;
 
   for (int v = 0; v < 4; v++) {
     if (power) {
@@ -135,15 +149,7 @@ round_store8 (const U4 s[4], int p, int n, const CfRounding *r, const CfKeep *ke
     } else
       q[v] = __builtin_convertvector (__builtin_convertvector ((S4) s[v], Float4) * r->scale + r->offset, S4);
   }
-  bytes = saturate (q);
-  if (p + V_SIZE > n) {
-    memcpy (block, &bytes, V_SIZE);
-    store_tail_1 (out + p, block, n - p, keep, p);
-    return;
-  }
-  if (keep->mask)
-    bytes = (bytes & ~keep->mask) | (*(const U4u *) (const void *) (keep->src + p) & keep->mask);
-  *(U4u *) (void *) (out + p) = bytes;
+  store_bytes (saturate (q), p, n, keep, out);
 }
 
 ALWAYS_INLINE void
@@ -350,20 +356,20 @@ symmetric_rows (const CfTap *rows, int h)
 /* ---- separable ----------------------------------------------------------- */
 
 static inline void
-vertical32_block (const CfTap *rows, int h, int half, int p, U4 sum[4], CfWeights weights)
+vertical32_block (const CfTap *rows, int h, int half, int p, U4 sum[4])
 {
   for (int v = 0; v < 4; v++)
     sum[v] = (U4) { 0 };
   for (int j = 0; j < half; j++) {
     const uint32_t *x = (const uint32_t *) rows[j].data + p, *y = (const uint32_t *) rows[h - 1 - j].data + p;
-    U4 weight = (U4) { 0 } + (uint32_t) (weights == ONE_TWO_ONE ? 1 : rows[j].weight);
+    U4 weight = (U4) { 0 } + (uint32_t) rows[j].weight;
 
     for (int v = 0; v < 4; v++)
       sum[v] += (*(const U4u *) (const void *) (x + v * N4) + *(const U4u *) (const void *) (y + v * N4)) * weight;
   }
   for (int j = half; j < h - half; j++) {
     const uint32_t *x = (const uint32_t *) rows[j].data + p;
-    U4 weight = (U4) { 0 } + (uint32_t) (weights == ONE_TWO_ONE ? 2 : rows[j].weight);
+    U4 weight = (U4) { 0 } + (uint32_t) rows[j].weight;
 
     for (int v = 0; v < 4; v++)
       sum[v] += *(const U4u *) (const void *) (x + v * N4) * weight;
@@ -372,12 +378,12 @@ vertical32_block (const CfTap *rows, int h, int half, int p, U4 sum[4], CfWeight
 
 static inline void
 vertical32_out_body (const CfTap *rows, int h, int half, int n, const CfRounding *r, uint16_t *out, bool power,
-    bool ties, CfWeights weights)
+    bool ties)
 {
   for (int p = 0; p < n; p += 4 * N4) {
     U4 sum[4];
 
-    vertical32_block (rows, h, half, p, sum, weights);
+    vertical32_block (rows, h, half, p, sum);
     round_store16 (sum, p, n, r, out, power, ties, false);
   }
 }
@@ -386,14 +392,11 @@ static void
 vertical32_out (const CfTap *rows, int h, int n, const CfRounding *r, uint16_t *out)
 {
   int half = symmetric_rows (rows, h);
-  bool binomial = h == 3 && half && rows[0].weight == 1 && rows[1].weight == 2;
 
   if (r->ties)
-    vertical32_out_body (rows, h, half, n, r, out, r->log2 >= 0, true, ANY);
-  else if (r->log2 >= 0 && binomial)
-    vertical32_out_body (rows, 3, 1, n, r, out, true, false, ONE_TWO_ONE);
+    vertical32_out_body (rows, h, half, n, r, out, r->log2 >= 0, true);
   else
-    vertical32_out_body (rows, h, half, n, r, out, r->log2 >= 0, false, ANY);
+    vertical32_out_body (rows, h, half, n, r, out, r->log2 >= 0, false);
 }
 
 static void
@@ -404,7 +407,7 @@ vertical32 (const CfTap *rows, int h, int n, int32_t *s)
   for (int p = 0; p < n; p += 4 * N4) {
     U4 sum[4];
 
-    vertical32_block (rows, h, half, p, sum, ANY);
+    vertical32_block (rows, h, half, p, sum);
     for (int v = 0; v < 4; v++)
       *(U4u *) (void *) (s + p + v * N4) = sum[v];
   }
@@ -505,8 +508,7 @@ const CfConvolveSimd GLUE (cf_convolve_simd_, CF_ISA) = {
   .horizontal8 = horizontal_bytes,
   .vertical8 = vertical_bytes,
 #ifndef NO_BYTE_LANES
-  .sharpen8 = sharpen_bytes,
-  .small = small,
+  .small = { small_box, small_binomial, small_sharpen },
   .horizontal_words = horizontal_words,
   .split_pairs = split_pairs,
   .halves_out = halves_out,

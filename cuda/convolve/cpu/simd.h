@@ -101,6 +101,9 @@ typedef struct {
   int32_t weight[2];
 } CfPairTap;
 
+/* Kernels of `small`: ones; 1 2 1 or 1 4 6 4 1 both ways; an unsharp mask with the latter (add16). */
+typedef enum { CF_SMALL_BOX, CF_SMALL_BINOMIAL, CF_SMALL_SHARPEN, CF_N_SMALL } CfSmall;
+
 typedef struct {
   /* ---- between images and rows: n samples, `step` samples apart in the image */
   /* Reads words, shifts them right by `shift` and clamps them to `max`; scatter shifts left. */
@@ -167,14 +170,10 @@ typedef struct {
   /* Both passes for 8-bit samples. Between them sums are in the order of 16-byte lanes, which is private to them. */
   void (*horizontal8) (const void *row, int w, int step, const int32_t *c, bool symmetric, int n, uint16_t *sums);
   void (*vertical8) (const CfTap *rows, int h, int n, const CfRounding *r, const CfKeep *keep, void *out);
-  /* The vertical pass for an unsharp mask (add16) of the samples x. NULL in builds without byte lanes. */
-  void (*sharpen8) (const CfTap *rows, int h, int n, const CfRounding *r, const uint8_t *x, const CfKeep *keep,
-      uint8_t *out);
-
   /* Both passes and the rounding for CF_SMALL_ROWS rows of outputs out of size + CF_SMALL_ROWS - 1 rows of 8-bit
    * samples. Only where cf_small_fits (). NULL in builds without byte lanes. */
-  void (*small) (const uint8_t *const *rows, int size, int step, int n, const CfRounding *r, const CfKeep *keep,
-      uint8_t *const *out);
+  void (*small[CF_N_SMALL]) (const uint8_t *const *rows, int size, int step, int n, const CfRounding *r,
+      const CfKeep *keep, uint8_t *const *out);
 
   /* ---- box: a column is the sum of h samples, level l the sum of 2^l neighbouring columns */
   /* column += add - sub, in 16 or 32 bits; sub may be NULL */

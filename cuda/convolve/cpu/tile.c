@@ -868,9 +868,7 @@ finish16 (const Tile *tile, int o, const CfTap *rows, int n)
   CfKeep keep = keep_of (tile, tile->y0 + o);
   void *out = output_of (tile, tile->y0 + o);
 
-  if (tile->m->c.op == CF_CONVOLVE_UNSHARP)
-    tile->m->simd->sharpen8 (rows, n, tile->n, tile->rounding, centre_row (tile, o), &keep, out);
-  else if (tile->path == CF_PATH_ROWS_16 && tile->type == 0)
+  if (tile->path == CF_PATH_ROWS_16 && tile->type == 0)
     tile->m->simd->vertical8 (rows, n, tile->n, tile->rounding, &keep, out);
   else
     tile->m->simd->vertical16[tile->type](rows, n, tile->n, tile->rounding, &keep, out);
@@ -1012,7 +1010,9 @@ make_small (const Tile *tile, int o)
     if (out[i] == tile->out)
       out[i] = buffers + i * tile->n;
   }
-  m->simd->small (rows, m->c.w, tile->channels, tile->n, tile->rounding, keep, out);
+  m->simd->small[m->c.op == CF_CONVOLVE_UNSHARP ? CF_SMALL_SHARPEN
+          : m->c.box                            ? CF_SMALL_BOX
+                     : CF_SMALL_BINOMIAL](rows, m->c.w, tile->channels, tile->n, tile->rounding, keep, out);
   for (int i = 0; i < CF_SMALL_ROWS && o + i < tile->rows; i++)
     if (out[i] == buffers + i * tile->n) {
       memcpy (tile->out, out[i], (size_t) tile->n);
