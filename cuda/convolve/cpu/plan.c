@@ -69,15 +69,15 @@ set_rounding (CfConvolveCpu *m, int kind, int reduced)
   r->top = r->d2 * (c->max + 1) - 1;
   r->inverse = 1.0 / (double) r->d2;
   r->log2 = exact_log2 (r->d2);
-  r->inverse_float = (float) r->inverse;
-  r->by_float = r->d2 * (c->max + 1) <= 1 << 21 && c->abs_sum * c->max < 1 << 21 && r->add > -(1 << 21) &&
-      r->add < 1 << 21;
-  r->by_scale = r->by_float && c->bits == 8 && r->add <= r->d2 && r->add >= -r->d2;
-  r->by_odd = c->op == CF_CONVOLVE_LINEAR && c->bits == 16 && r->log2 < 0 && r->add & 1 && r->d2 < 80 && !(r->d2 & 1) &&
-      c->abs_sum * c->max < 1 << 24 && r->add <= r->d2 && r->add >= -r->d2;
-  r->offset_odd = (float) ((double) r->add * r->inverse);
   r->scale = (float) (2 * r->inverse);
   r->offset = (float) (((double) r->add + 0.5) * r->inverse);
+  r->by_scale = r->d2 * (c->max + 1) <= 1 << 21 && c->abs_sum * c->max < 1 << 21 &&
+      llabs (r->add) <= r->d2 * c->mid / 2;
+  if (c->op == CF_CONVOLVE_LINEAR && c->bits == 16 && r->add & 1 && r->d2 < 80 && c->abs_sum * c->max < 1 << 24 &&
+      llabs (r->add) <= r->d2) {
+    r->by_scale = true;
+    r->offset = (float) ((double) r->add * r->inverse);
+  }
   m->narrow[kind] = c->narrow;
   /* a shift needs no multiplier, and 32 bits may hold the reduced sums */
   if (c->op == CF_CONVOLVE_LINEAR && r->log2 >= 0 && r->log2 < 31 && r->add > -(1 << 30) && r->add < 1 << 30 &&
@@ -444,22 +444,16 @@ prepare_box (CfConvolveCpu *m)
   const CfConvolution *c = &m->c;
   int64_t column = (int64_t) c->h * c->max;
   bool small = true, scans = cf_format_info (m->format)->comp[0].step == 4 && c->w > SCAN_FROM;
-  bool words; /* running sums of columns of 32 bits, where 32 bits suffice for rounding */
 
-  m->n_narrow = 0;
-  while (column << m->n_narrow < 1 << 16)
-    m->n_narrow++;
+  m->columns16 = column < 1 << 16;
   for (int kind = 0; kind < 2; kind++) {
     set_rounding (m, kind, 0);
     scans = scans && cf_can_fuse_scan (m, kind);
     small = fits16 (&m->rounding[kind], column * c->w + m->rounding[kind].add / 2) && small;
   }
-  words = c->w > CF_FEW_COLUMNS && m->narrow[0] && m->narrow[1];
-  if (small && !scans) {
-    m->path[0] = m->path[1] = CF_PATH_BOX_16;
+  m->path[0] = m->path[1] = small && !scans ? CF_PATH_BOX_16 : CF_PATH_BOX;
+  if (small && !scans)
     prefer_small (m, true);
-  } else
-    m->path[0] = m->path[1] = column < 1 << 16 || words ? CF_PATH_BOX_SCAN : CF_PATH_BOX;
 }
 
 /* ---- which variant ------------------------------------------------------- */

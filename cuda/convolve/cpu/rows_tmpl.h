@@ -258,11 +258,11 @@ N (round32) (const int32_t *restrict s, int n, const CfRounding *r, void *out_)
       q = q < 0 ? 0 : q;
       out[i] = (T) (q < max ? q : max);
     }
-  } else if (r->by_float && !r->ties)
+  } else if (r->by_scale && !r->ties)
     for (int i = 0; i < n; i++) {
-      int32_t v = 2 * s[i] + add, q;
+      int32_t q = (int32_t) ((float) s[i] * r->scale + r->offset);
 
-      q = (int32_t) (((float) (v < 0 ? 0 : v) + 0.5f) * r->inverse_float);
+      q = q < 0 ? 0 : q;
       out[i] = (T) (q < max ? q : max);
     }
   else {

@@ -17,17 +17,30 @@
 
 #define N(name) GLUE (name##_, SIZE)
 
-static void
-blend (uint8_t *to, const uint8_t *from, uint32_t keep, int n, const uint8_t *row)
+static inline void
+blend_body (uint8_t *to, const uint8_t *from, uint32_t keep, int n, const uint8_t *row, bool spreads)
 {
   for (int i = 0; i < n; i++) {
-    uint32_t old, pixel;
+    uint32_t old, pixel = row[i] * 0x01010101u;
 
     memcpy (&old, from + 4 * i, 4);
-    memcpy (&pixel, row + 4 * i, 4);
+    if (!spreads)
+      memcpy (&pixel, row + 4 * i, 4);
     pixel = (old & keep) | (pixel & ~keep);
     memcpy (to + 4 * i, &pixel, 4);
   }
+}
+
+static void
+blend (uint8_t *to, const uint8_t *from, uint32_t keep, int n, const uint8_t *row)
+{
+  blend_body (to, from, keep, n, row, false);
+}
+
+static void
+spread (uint8_t *to, const uint8_t *from, uint32_t keep, int n, const uint8_t *row)
+{
+  blend_body (to, from, keep, n, row, true);
 }
 
 /* The weights of rows, where a loop is specialised for them. */
@@ -89,18 +102,6 @@ static void
 gray (const uint8_t *const from[3], int step, int n, uint8_t *row, bool luma)
 {
   EACH_STEP (step, gray_body, from[0], from[1], from[2], n, row, luma)
-}
-
-static void
-spread (uint8_t *to, const uint8_t *from, uint32_t keep, int n, const uint8_t *row)
-{
-  for (int i = 0; i < n; i++) {
-    uint32_t old, pixel = row[i] * 0x01010101u;
-
-    memcpy (&old, from + 4 * i, 4);
-    pixel = (old & keep) | (pixel & ~keep);
-    memcpy (to + 4 * i, &pixel, 4);
-  }
 }
 
 /* ---- dense -------------------------------------------------------------- */
@@ -298,16 +299,9 @@ combine (const int32_t *restrict upper, const int32_t *restrict lower, int n, in
     s[i] = (int64_t) upper[i] * factor + lower[i] + offset;
 }
 
-static void
-widen (const int32_t *restrict s32, int n, int64_t *restrict s)
-{
-  for (int i = 0; i < n; i++)
-    s[i] = s32[i];
-}
-
 /* Rounds sums p .. p + 4 N4 - 1 of a row of n to 2-byte samples, as round32. */
 static inline void
-round_store16 (const U4 s[4], int p, int n, const CfRounding *r, uint16_t *out, bool power, bool ties, bool odd)
+round_store16 (const U4 s[4], int p, int n, const CfRounding *r, uint16_t *out, bool power, bool ties, bool scaled)
 {
   S4 mask = (S4) { 0 } + (int32_t) (power ? (1u << r->log2) - 1 : 0), q[4];
   U4 magic = (U4) { 0 } + r->magic, d2 = (U4) { 0 } + (uint32_t) r->d2;
@@ -324,8 +318,8 @@ round_store16 (const U4 s[4], int p, int n, const CfRounding *r, uint16_t *out, 
       q[v] = number >> r->log2;
       if (ties)
         q[v] -= q[v] & 1 & (S4) ((number & mask) == 0);
-    } else if (odd)
-      q[v] = __builtin_convertvector (__builtin_convertvector ((S4) s[v], Float4) * r->scale + r->offset_odd, S4);
+    } else if (scaled)
+      q[v] = __builtin_convertvector (__builtin_convertvector ((S4) s[v], Float4) * r->scale + r->offset, S4);
     else {
       U4 u = (U4) (number & ~(number >> 31)), quotient;
 
@@ -501,7 +495,6 @@ const CfConvolveSimd GLUE (cf_convolve_simd_, CF_ISA) = {
   .fast = fast,
   .wide = BOTH (wide),
   .combine = combine,
-  .widen = widen,
   .horizontal16 = { horizontal16_bytes, horizontal16_2 },
   .horizontal_upper_lower = horizontal_upper_lower,
   .vertical_upper_lower = vertical_upper_lower,
@@ -520,13 +513,10 @@ const CfConvolveSimd GLUE (cf_convolve_simd_, CF_ISA) = {
   .vertical16 = BOTH (vertical16),
   .update_columns16 = BOTH (update_columns16),
   .update_columns32 = BOTH (update_columns32),
-  .add_shifted16 = add_shifted16,
-  .add_shifted32 = add_shifted32,
-  .add_levels = add_levels,
-  .add_levels_out = add_levels_out,
+  .add_shifted = add_shifted,
+  .add_columns_out = add_columns_out,
   .scan = scan,
   .scan_out = scan_out,
-  .scan32_out = scan32_out,
   .between = BOTH (between),
   .gradient = BOTH (gradient),
   .round32 = BOTH (round32),

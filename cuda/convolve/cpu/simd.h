@@ -30,22 +30,13 @@ typedef struct {
   int log2;        /* of d2; -1: d2 is not a power of two */
   uint32_t magic;  /* narrow: n / d2 = (n * magic >> 32) >> shift */
   int shift;
-  /* Narrow, too: n / d2 = (n + 1/2) inverse_float, truncated. n is below 2^23, so the only errors are the two
-   * roundings of inverse and product, each less than 2^-24 of a quotient of at most max + 1 (larger ones saturate
-   * anyway). (n + 1/2) / d2 is at least 1 / (2 d2) away from any integer, and
-   * d2 (max + 1) <= 2^21. */
-  bool by_float;
-  float inverse_float;
-  /* Narrower still, |add| <= d2: n / d2 = S scale + offset, truncated, with scale 2 / d2 and offset (add + 1/2) / d2.
-   * Below max + 1 the roundings of scale, product, offset and sum add up to less than 780 / 2^24, and 1 / (2 d2) is
-   * more than that for d2 up to 10000. */
+  /* Narrow, too: n / d2 = S scale + offset, truncated, with scale 2 / d2 and offset (add + 1/2) / d2. With
+   * m = max + 1 and |add| <= d2 m / 4 the roundings of scale, product, offset and sum, each at most 2^-24 of them, add
+   * up to less than 3.8 m / 2^24 for quotients below m (larger ones saturate anyway). d2 m <= 2^21, so (n + 1/2) / d2
+   * is at least 1 / (2 d2) >= 4 m / 2^24 away from any integer.
+   * 16 bit, an odd n, |add| <= d2 < 80: n / d2 is at least 1 / d2 > 3.1 m / 2^24 away, and offset is add / d2. */
   bool by_scale;
   float scale, offset;
-  /* 16 bit: 2 S + add is odd and d2, below 80, is even, so the quotient is at least 1 / d2 away from any integer. With
-   * |add| <= d2 the quotient is S scale + offset_odd, truncated: the roundings of scale, product and sum, each at most
-   * 2^-24 of 65537 (larger quotients saturate anyway), and of the offset add up to less than 1 / 84. */
-  bool by_odd;
-  float offset_odd;
   /* 16 bit, sums of upper and of lower bytes: S = 256 upper + lower. D = 2^log2_bytes and the sum of the weights are at
    * most 256, so 16 bits hold both sums, and the rounded quotient is
    * (upper << (8 - log2_bytes)) + ((lower + add_bytes) >> log2_bytes), at most 65535.
@@ -137,7 +128,6 @@ typedef struct {
   void (*wide[2]) (const CfTap *taps, int n_taps, int n, int64_t *s);
   /* s = upper factor + lower + offset */
   void (*combine) (const int32_t *upper, const int32_t *lower, int n, int factor, int64_t offset, int64_t *s);
-  void (*widen) (const int32_t *s32, int n, int64_t *s);
 
   /* ---- separable: horizontal pass along a row, then vertical pass over rows of its sums */
   /* sums = the sum of row[i * step] c[i], modulo 2^16 or 2^32; `symmetric`: c[i] = c[w - 1 - i] */
@@ -179,22 +169,17 @@ typedef struct {
   /* column += add - sub, in 16 or 32 bits; sub may be NULL */
   void (*update_columns16[2]) (const void *add, const void *sub, int n, uint16_t *column);
   void (*update_columns32[2]) (const void *add, const void *sub, int n, uint32_t *column);
-  /* to[i] = from[i] + from[i + shift], of 16 bits (`wide`: to 32 bits) or of 32 */
-  void (*add_shifted16) (const uint16_t *from, int shift, int n, void *to, bool wide);
-  void (*add_shifted32) (const uint32_t *from, int shift, int n, uint32_t *to);
-  /* s = the sum of rows of 16 bits and of rows of 32 bits */
-  void (*add_levels) (const CfTap *narrow, int n_narrow, const CfTap *wide, int n_wide, int n, int32_t *s);
-  /* The same for rows of 32 bits only, rounded to 2-byte samples with narrow rounding. */
-  void (*add_levels_out) (const CfTap *wide, int n_wide, int n, const CfRounding *r, uint16_t *out);
+  /* to[i] = from[i] + from[i + shift] */
+  void (*add_shifted) (const uint16_t *from, int shift, int n, uint16_t *to);
+  /* The sum of rows of 32 bits, rounded to 2-byte samples with narrow rounding. */
+  void (*add_columns_out) (const CfTap *columns, int n_columns, int n, const CfRounding *r, uint16_t *out);
 
-  /* s = the sums of w columns: each is the sum before it plus the column that enters minus the column that leaves.
-   * CF_SCAN_MARGIN zeros precede `column`. scan_out rounds them to 8-bit samples, by_scale and without ties;
-   * `max_column` is the largest possible column. */
-  void (*scan) (const uint16_t *column, int w, int step, int n, int32_t *s);
-  void (*scan_out) (const uint16_t *column, int w, int step, int max_column, int n, const CfRounding *r,
-      const CfKeep *keep, uint8_t *out);
-  /* The same for columns of 32 bits, rounded to 2-byte samples with narrow rounding. */
-  void (*scan32_out) (const uint32_t *column, int w, int step, int n, const CfRounding *r, uint16_t *out);
+  /* s = the sums of w columns of 32 bits (`wide`) or of 16: each is the sum before it plus the column that enters minus
+   * the column that leaves. CF_SCAN_MARGIN zeros precede `column`. scan_out rounds them: `wide` to 2-byte samples with
+   * narrow rounding, else to 8-bit samples, by_scale and without ties; `max_column` is the largest possible column. */
+  void (*scan) (const void *column, bool wide, int w, int step, int n, int32_t *s);
+  void (*scan_out) (const void *column, bool wide, int w, int step, int max_column, int n, const CfRounding *r,
+      const CfKeep *keep, void *out);
 
   /* ---- mosaic, privacy: words out = ((256 - f) a + f b) / 65536, rounded half up, << shift; a, b < 2^24 */
   void (*between[2]) (const uint32_t *a, const uint32_t *b, uint32_t f, int n, int shift, void *out);

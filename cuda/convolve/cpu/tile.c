@@ -36,7 +36,7 @@ typedef struct {
   int n, n_in;        /* samples in a row of outputs, in a row of inputs */
   int before, inside; /* pixels of a row of inputs beyond the image's left side, and inside the image */
   bool direct;        /* rows need no conversion and no border but copies: a box sums columns out of the image */
-  uint8_t *columns;   /* box: sums of columns, of 16 bits if n_narrow, else of 32 */
+  uint8_t *columns;   /* box: sums of columns, of 16 bits if columns16, else of 32 */
   Ring x;             /* rows of inputs */
   Ring a, b;          /* what the path makes of them: pairs, columns or sums */
   CfTap *taps;
@@ -207,7 +207,7 @@ static void
 add_row (const Tile *tile, int i)
 {
   const CfConvolveCpu *m = tile->m;
-  const size_t pixel = (size_t) tile->channels * (m->n_narrow ? 2 : 4);
+  const size_t pixel = (size_t) tile->channels * (m->columns16 ? 2 : 4);
   const bool leaves = i >= m->c.h;
   const void *add, *sub = NULL;
   uint8_t *columns = tile->columns;
@@ -225,7 +225,7 @@ add_row (const Tile *tile, int i)
       sub = ring_row (&tile->x, i - m->c.h);
     fetch (tile, tile->y0 - m->c.ay + i, ring_row (&tile->x, i));
   }
-  if (m->n_narrow)
+  if (m->columns16)
     m->simd->update_columns16[tile->type](add, sub, n, (uint16_t *) (void *) columns);
   else
     m->simd->update_columns32[tile->type](add, sub, n, (uint32_t *) (void *) columns);
@@ -531,7 +531,7 @@ window_rows (const Tile *tile)
 static bool
 is_box (const Tile *tile)
 {
-  return tile->path == CF_PATH_BOX || tile->path == CF_PATH_BOX_16 || tile->path == CF_PATH_BOX_SCAN;
+  return tile->path == CF_PATH_BOX || tile->path == CF_PATH_BOX_16;
 }
 
 int
@@ -554,11 +554,7 @@ lay_out (Tile *tile, uint8_t *scratch, size_t *used)
     case CF_PATH_BOX:
     case CF_PATH_BOX_16:
       x = rows + 1; /* with the row that leaves the window */
-      a = BOX_LEVELS;
-      break;
-    case CF_PATH_BOX_SCAN:
-      x = rows + 1;
-      a = 1;
+      a = tile->path == CF_PATH_BOX ? 1 : BOX_LEVELS;
       break;
     case CF_PATH_FAST:
       x = 1;
@@ -670,7 +666,7 @@ finish32 (const Tile *tile, int o, const int32_t *s)
   void *out;
 
   if (!tile->m->narrow[tile->part->kind]) {
-    simd->widen (s, tile->n, tile->wide);
+    simd->combine (s, s, tile->n, 0, 0, tile->wide);
     finish64 (tile, o, tile->wide);
     return;
   }
@@ -855,7 +851,7 @@ make_magnitude (const Tile *tile, int o)
     finish32 (tile, o, r);
     return;
   }
-  tile->m->simd->widen (r, tile->n, tile->wide);
+  tile->m->simd->combine (r, r, tile->n, 0, 0, tile->wide);
   for (int i = 0; i < tile->n; i++)
     tile->wide[i] *= c->factor;
   finish64 (tile, o, tile->wide);
@@ -875,53 +871,43 @@ finish16 (const Tile *tile, int o, const CfTap *rows, int n)
   store (tile, tile->y0 + o, out);
 }
 
-/* A window of w columns is a sum of levels, one for each 1 of w in binary; a few columns are added up directly. */
+/* In 16 bits: a window of w columns is a sum of levels (see simd.h), one for each 1 of w in binary; a few columns are
+ * added up directly. */
+static void
+make_box16 (const Tile *tile, int o)
+{
+  const uint16_t *level = (const uint16_t *) (const void *) tile->columns;
+  CfTap taps[CF_FEW_COLUMNS > BOX_LEVELS ? CF_FEW_COLUMNS : BOX_LEVELS];
+  int n = 0, w = tile->m->c.w, step = tile->channels;
+
+  for (; w <= CF_FEW_COLUMNS && n < w; n++)
+    taps[n] = (CfTap) { level + n * step, 1 };
+  for (int l = 0, done = 0; w > CF_FEW_COLUMNS && 1 << l <= w; l++) {
+    if (l > 0) {
+      uint16_t *to = ring_row (&tile->a, l);
+
+      tile->m->simd->add_shifted (level, (1 << l) / 2 * step, tile->n + (w - (1 << l)) * step, to);
+      level = to;
+    }
+    if (w >> l & 1) {
+      taps[n++] = (CfTap) { level + done * step, 1 };
+      done += 1 << l;
+    }
+  }
+  finish16 (tile, o, taps, n);
+}
+
 static void
 make_box (const Tile *tile, int o)
 {
   const CfConvolveCpu *m = tile->m;
-  CfTap narrow[CF_FEW_COLUMNS > BOX_LEVELS ? CF_FEW_COLUMNS : BOX_LEVELS];
-  CfTap wide[CF_FEW_COLUMNS > BOX_LEVELS ? CF_FEW_COLUMNS : BOX_LEVELS];
-  int n_narrow = 0, n_wide = 0, done = 0, w = m->c.w;
-  void *out;
+  const bool wide = !m->columns16;
+  CfTap taps[CF_FEW_COLUMNS];
+  CfKeep keep = keep_of (tile, tile->y0 + o);
+  void *out = output_of (tile, tile->y0 + o);
 
-  if (tile->path == CF_PATH_BOX_16 && w <= CF_FEW_COLUMNS) {
-    for (; n_narrow < w; n_narrow++)
-      narrow[n_narrow] = (CfTap) { (uint16_t *) (void *) tile->columns + n_narrow * tile->channels, 1 };
-    finish16 (tile, o, narrow, w);
-    return;
-  }
-  if (tile->fused && tile->path == CF_PATH_BOX && w <= CF_FEW_COLUMNS) {
-    for (; n_wide < w; n_wide++)
-      wide[n_wide] = (CfTap) { (uint32_t *) (void *) tile->columns + n_wide * tile->channels, 1 };
-    out = output_of (tile, tile->y0 + o);
-    m->simd->add_levels_out (wide, w, tile->n, tile->rounding, out);
-    store (tile, tile->y0 + o, out);
-    return;
-  }
-  for (int level = 0; 1 << level <= w; level++) {
-    const void *half = level > 1 ? ring_row (&tile->a, level - 1) : tile->columns;
-    const uint8_t *row = level > 0 ? ring_row (&tile->a, level) : tile->columns;
-    int length = tile->n + (w - (1 << level)) * tile->channels, shift = (1 << level) / 2 * tile->channels;
-    bool is_narrow = level < m->n_narrow;
-
-    if (level > 0 && level <= m->n_narrow)
-      m->simd->add_shifted16 (half, shift, length, ring_row (&tile->a, level), !is_narrow);
-    else if (level > 0)
-      m->simd->add_shifted32 (half, shift, length, ring_row (&tile->a, level));
-    if (!(w >> level & 1))
-      continue;
-    row += (size_t) (done * tile->channels) * (is_narrow ? 2 : 4);
-    if (is_narrow)
-      narrow[n_narrow++] = (CfTap) { row, 1 };
-    else
-      wide[n_wide++] = (CfTap) { row, 1 };
-    done += 1 << level;
-  }
-  if (tile->path == CF_PATH_BOX_16)
-    finish16 (tile, o, narrow, n_narrow);
-  else {
-    m->simd->add_levels (narrow, n_narrow, wide, n_wide, tile->n, tile->s[0]);
+  if (!tile->fused) {
+    m->simd->scan (tile->columns, wide, m->c.w, tile->channels, tile->n, tile->s[0]);
     if (m->c.abs_sum <= INT32_MAX / m->c.max) {
       finish32 (tile, o, tile->s[0]);
       return;
@@ -930,27 +916,15 @@ make_box (const Tile *tile, int o)
     for (int i = 0; i < tile->n; i++)
       tile->wide[i] = (uint32_t) tile->s[0][i];
     finish64 (tile, o, tile->wide);
-  }
-}
-
-static void
-make_scan (const Tile *tile, int o)
-{
-  const CfConvolveCpu *m = tile->m;
-  const void *column = tile->columns;
-  CfKeep keep = keep_of (tile, tile->y0 + o);
-  void *out;
-
-  if (!tile->fused) {
-    m->simd->scan (column, m->c.w, tile->channels, tile->n, tile->s[0]);
-    finish32 (tile, o, tile->s[0]);
     return;
   }
-  out = output_of (tile, tile->y0 + o);
-  if (m->n_narrow)
-    m->simd->scan_out (column, m->c.w, tile->channels, m->c.h * m->c.max, tile->n, tile->rounding, &keep, out);
-  else
-    m->simd->scan32_out (column, m->c.w, tile->channels, tile->n, tile->rounding, out);
+  if (wide && m->c.w <= CF_FEW_COLUMNS) {
+    for (int i = 0; i < m->c.w; i++)
+      taps[i] = (CfTap) { (uint32_t *) (void *) tile->columns + i * tile->channels, 1 };
+    m->simd->add_columns_out (taps, m->c.w, tile->n, tile->rounding, out);
+  } else
+    m->simd->scan_out (tile->columns, wide, m->c.w, tile->channels, m->c.h * m->c.max, tile->n, tile->rounding, &keep,
+        out);
   store (tile, tile->y0 + o, out);
 }
 
@@ -1035,11 +1009,10 @@ output_row (const Tile *tile, int o)
       store (tile, tile->y0 + o, out);
       break;
     case CF_PATH_BOX:
-    case CF_PATH_BOX_16:
       make_box (tile, o);
       break;
-    case CF_PATH_BOX_SCAN:
-      make_scan (tile, o);
+    case CF_PATH_BOX_16:
+      make_box16 (tile, o);
       break;
     case CF_PATH_SMALL:
       make_small (tile, o);
@@ -1102,11 +1075,9 @@ is_fused (const Tile *tile)
     case CF_PATH_SMALL:
       return true;
     case CF_PATH_BOX:
-      return narrow && tile->type == 1 && !m->n_narrow;
+      return m->columns16 ? cf_can_fuse_scan (m, tile->part->kind) : narrow;
     case CF_PATH_ROWS_32:
       return narrow && tile->type == 1;
-    case CF_PATH_BOX_SCAN:
-      return !m->n_narrow || cf_can_fuse_scan (m, tile->part->kind);
     case CF_PATH_ROWS_PAIRS:
     case CF_PATH_PAIRS:
       return m->c.bits == 8 && narrow && cf_can_fuse_rounding (tile->rounding);
@@ -1119,8 +1090,8 @@ is_fused (const Tile *tile)
 static void
 begin_columns (Tile *tile)
 {
-  const size_t size = tile->m->n_narrow ? 2 : 4, shift = size * (size_t) (tile->before * tile->channels) % 64;
-  const size_t margin = tile->path == CF_PATH_BOX_SCAN ? CF_SCAN_MARGIN * size : 0;
+  const size_t size = tile->m->columns16 ? 2 : 4, shift = size * (size_t) (tile->before * tile->channels) % 64;
+  const size_t margin = tile->path == CF_PATH_BOX ? CF_SCAN_MARGIN * size : 0;
 
   memset (tile->a.data, 0, (size_t) tile->n_in * 4 + CF_SCAN_MARGIN * 4 + 64);
   tile->columns = tile->a.data + margin + (64 - shift) % 64;
