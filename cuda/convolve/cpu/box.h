@@ -5,10 +5,11 @@
  * Included by simd.c. */
 
 static void
-add_shifted (const uint16_t *restrict from, int shift, int n, uint16_t *restrict to)
+add_shifted (const uint16_t *from, int shift, int n, uint16_t *to)
 {
-  for (int i = 0; i < n; i++)
-    to[i] = (uint16_t) (from[i] + from[i + shift]);
+  for (int p = 0; p < n; p += N2)
+    *(U2u *) (void *) (to + p) = *(const U2u *) (const void *) (from + p) +
+        *(const U2u *) (const void *) (from + p + shift);
 }
 
 #if N4 == 16

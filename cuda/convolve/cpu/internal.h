@@ -98,7 +98,7 @@ typedef struct {
   bool rows_signed;      /* sums of a row can be negative */
   bool words;            /* horizontal pass by products of pairs, of samples minus 32768 */
   int32_t words_initial; /* words: the initial value of horizontal sums, which undoes that subtraction */
-  int64_t offset;        /* ROWS_SPLIT, GROUPS: added to the sums to undo subtractions of 32768 */
+  int64_t offset;        /* ROWS_SPLIT, SPLIT, GROUPS: added to the sums to undo subtractions of 32768 */
   bool halves[2];        /* ROWS_SPLIT: halves_out can round, for luma and chroma */
   bool centered;         /* pairs hold samples (or sums) minus 32768 */
   int32_t initial;       /* centered: the initial value of sums, which undoes that subtraction */
@@ -109,7 +109,8 @@ typedef struct {
   CfConvolveTap taps[CF_CONVOLVE_MAX * CF_CONVOLVE_MAX], high[CF_CONVOLVE_MAX * (CF_CONVOLVE_MAX + 1) / 2];
   bool paired; /* the path makes two rows of outputs at a time */
   int n_taps, n_high;
-  int n_groups, second[2]; /* GROUPS: where the second group begins, in taps and in high */
+  int n_groups, begin[3][2]; /* groups of taps: where each begins in taps and in high, and where the last ends */
+  int factor;                /* ROWS_SPLIT, SPLIT, GROUPS: of the upper sums, or those of the second group */
 
   /* PATH_FAST: 3^fast_levels streams, each with a kernel of fast_height rows of fast_pairs pairs */
   int fast_levels, fast_height, fast_pairs;

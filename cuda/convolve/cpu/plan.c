@@ -209,8 +209,8 @@ add_to_group (CfConvolveCpu *m, const int32_t c[3], int64_t sum[2])
   int64_t middle = llabs (c[1]), both[2] = { middle + llabs (c[2]), llabs (c[0]) + middle };
 
   if (sum[0] + both[0] >= 1 << 16 || sum[1] + both[1] >= 1 << 16) {
-    m->second[0] = m->n_taps;
-    m->second[1] = m->n_high;
+    m->begin[1][0] = m->n_taps;
+    m->begin[1][1] = m->n_high;
     m->n_groups += both[0] < 1 << 16 && both[1] < 1 << 16 ? 1 : CF_CONVOLVE_MAX;
     sum[0] = sum[1] = 0;
   }
@@ -218,10 +218,10 @@ add_to_group (CfConvolveCpu *m, const int32_t c[3], int64_t sum[2])
   sum[1] += both[1];
 }
 
-/* Lists the taps of a w x h matrix for rows in pairs. Rows -1 and h, which pair
- * up with rows of the matrix, have weight 0. */
+/* Lists the taps of a w x h matrix for rows in pairs, in groups if wanted. Rows -1 and h, which pair up with rows of
+ * the matrix, have weight 0. */
 static void
-list_pairs (CfConvolveCpu *m, const int32_t *weights, int w, int h)
+list_pairs (CfConvolveCpu *m, const int32_t *weights, int w, int h, bool groups)
 {
   int64_t sum[2] = { 0 };
 
@@ -237,7 +237,8 @@ list_pairs (CfConvolveCpu *m, const int32_t *weights, int w, int h)
 
         c[k] = row >= 0 && row < h ? weights[row * w + i] : 0;
       }
-      add_to_group (m, c, sum);
+      if (groups)
+        add_to_group (m, c, sum);
       for (int high = 0; high < 2; high++) {
         CfConvolveTap tap = {
           .j = (uint8_t) j,
@@ -253,6 +254,11 @@ list_pairs (CfConvolveCpu *m, const int32_t *weights, int w, int h)
           m->taps[m->n_taps++] = tap;
       }
     }
+  m->begin[0][0] = m->begin[0][1] = 0;
+  if (m->n_groups <= 2) {
+    m->begin[m->n_groups][0] = m->n_taps;
+    m->begin[m->n_groups][1] = m->n_high;
+  }
 }
 
 static void
@@ -411,12 +417,13 @@ prepare_separable (CfConvolveCpu *m)
     m->path[0] = m->path[1] = path;
   m->centered = false;
   m->initial = 0;
+  m->factor = 1 << 16;
   m->words = words && fit_words (m->row, c->w, negative_row, row / c->max);
   set_words (m, path, row * col);
   if (path == CF_PATH_ROWS_SPLIT)
-    list_pairs (m, m->col, 1, c->h);
+    list_pairs (m, m->col, 1, c->h, false);
   else if (m->path[0] == CF_PATH_ROWS_PAIRS) {
-    list_pairs (m, m->col, 1, c->h);
+    list_pairs (m, m->col, 1, c->h, false);
     m->centered = !negative_row;
     if (m->centered) {
       uint32_t sum = 0;
@@ -501,19 +508,22 @@ prepare (CfConvolveCpu *m, CfConvolveVariant variant)
       path = c->abs_sum <= INT32_MAX / c->max ? CF_PATH_PAIRS : CF_PATH_GROUPS;
       if (!dense || (path == CF_PATH_GROUPS && c->bits < 16))
         return false;
-      list_pairs (m, c->weights, c->w, c->h);
+      list_pairs (m, c->weights, c->w, c->h, path == CF_PATH_GROUPS);
       if (path == CF_PATH_GROUPS && m->n_groups > 2)
         return false;
       m->centered = c->bits == 16;
       m->initial = m->centered && path == CF_PATH_PAIRS ? (int32_t) ((uint32_t) c->sum << 15) : 0;
       m->offset = c->sum * 32768;
+      m->factor = m->n_groups - 1;
       break;
     case CF_CONVOLVE_V_SPLIT:
       path = CF_PATH_SPLIT;
       if (!dense || c->bits == 8 || c->abs_sum > INT32_MAX / 255)
         return false;
-      list_pairs (m, c->weights, c->w, c->h);
+      list_pairs (m, c->weights, c->w, c->h, false);
       m->initial = 0;
+      m->offset = 0;
+      m->factor = 1 << 8;
       break;
     case CF_CONVOLVE_V_HIDE:
       path = CF_PATH_HIDE;
@@ -757,6 +767,10 @@ update (CfPlan *plan, CfStatus *status)
     if (code != CF_OK)
       return code;
     m->c = c;
+    if (c.op == CF_CONVOLVE_COPY) { /* no sample needs its neighbours */
+      m->c.w = m->c.h = 1;
+      m->c.ax = m->c.ay = 0;
+    }
     m->params = plan->params;
   }
   variant = plan->preferred < 0 ? choose_variant (m) : (CfConvolveVariant) plan->preferred;

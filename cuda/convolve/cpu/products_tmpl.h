@@ -109,8 +109,7 @@ P (fast_stream) (const CfFast *f, int height, const uint32_t *const *rows, const
 ALWAYS_INLINE void
 P (fast_body) (const CfFast *f, int height, int n, int32_t *const *s)
 {
-  static const int streams[] = { 1, 3, 9, 27 };
-  int n_streams = streams[f->levels], n_rows = height + CF_FAST_ROWS - 1, phases = 1 << f->levels;
+  int n_streams = cf_fast_streams (f->levels), n_rows = height + CF_FAST_ROWS - 1, phases = 1 << f->levels;
   FastSums sums[CF_FAST_MAX_STREAMS];
 
   for (int p = 0; p < n; p += FAST_V * N4) {

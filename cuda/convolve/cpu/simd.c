@@ -211,7 +211,7 @@ join_streams (FastSums *streams, int levels, int row, int v, U4 *sums)
 {
   U4 buffer[2][CF_FAST_MAX_STREAMS];
   U4 *from = buffer[0], *to = buffer[1], *other;
-  int phases = 1, n_streams = levels == 1 ? 3 : levels == 2 ? 9 : 27;
+  int phases = 1, n_streams = cf_fast_streams (levels);
 
 #pragma GCC unroll 27
   for (int t = 0; t < n_streams; t++)

@@ -78,6 +78,12 @@ typedef struct {
 #define CF_FAST_MAX_STREAMS 27 /* 3^CF_FAST_LEVELS */
 #define CF_FAST_ROWS 4
 #define CF_FAST_HEIGHT 8
+static inline int
+cf_fast_streams (int levels)
+{
+  return levels == 1 ? 3 : levels == 2 ? 9 : 27;
+}
+
 typedef struct {
   int levels, height, pairs;   /* levels: 1 .. CF_FAST_LEVELS, height: 1 .. CF_FAST_HEIGHT */
   int step;                    /* distance of neighbours, in samples */
