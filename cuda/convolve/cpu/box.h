@@ -85,11 +85,11 @@ scan_body (int step, const void *column, bool wide, int w, int n, int32_t *s, co
     if (s)
       continue;
     if (!wide)
-      round_store8 (sum, p, n, r, keep, out, false, false);
+      round_store_1 (sum, p, n, r, keep, out, false, false, true);
     else if (r->log2 < 0 && !r->ties)
-      round_store16 (sum, p, n, r, out, false, false, false);
+      round_store_2 (sum, p, n, r, NULL, out, false, false, false);
     else
-      round_store16 (sum, p, n, r, out, r->log2 >= 0, r->ties, false);
+      round_store_2 (sum, p, n, r, NULL, out, r->log2 >= 0, r->ties, false);
   }
 }
 
@@ -115,7 +115,7 @@ scan_pixels (const uint16_t *column, int w, int n, const CfRounding *r, const Cf
       s += (U4) __builtin_convertvector ((HalfS2) change, S4);
       sum[v] = s;
     }
-    round_store8 (sum, p, n, r, keep, out, false, false);
+    round_store_1 (sum, p, n, r, keep, out, false, false, true);
   }
 }
 
@@ -155,7 +155,7 @@ add_columns_out_body (const CfTap *columns, int n_columns, int n, const CfRoundi
     for (int k = 0; !neighbours && k < n_columns; k++)
       for (int v = 0; v < 4; v++)
         sum[v] += load_columns (columns[k].data, true, p + v * N4);
-    round_store16 (sum, p, n, &rounding, out, power, ties, scaled);
+    round_store_2 (sum, p, n, &rounding, NULL, out, power, ties, scaled);
   }
 }
 

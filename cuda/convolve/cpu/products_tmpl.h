@@ -45,33 +45,25 @@ P (products) (const CfPairTap *taps, int n_taps, int n, int32_t initial, int32_t
 
 static inline void
 P (products_out_body) (const CfPairTap *taps, int n_taps, int n, int32_t initial, int32_t *const high[2],
-    const CfRounding *r, const CfKeep keep[2], uint8_t *const out[2], bool power, bool ties)
+    const CfRounding *r, const CfKeep keep[2], uint8_t *const out[2], bool power, bool ties, bool scaled)
 {
   for (int p = 0; p < n; p += 4 * N4) {
     U4 first[4], second[4];
 
     P (products_block) (taps, n_taps, p, initial, high, first, second);
-    round_store8 (first, p, n, r, &keep[0], out[0], power, ties);
-    round_store8 (second, p, n, r, &keep[1], out[1], power, ties);
+    round_store_1 (first, p, n, r, &keep[0], out[0], power, ties, scaled);
+    round_store_1 (second, p, n, r, &keep[1], out[1], power, ties, scaled);
   }
 }
 
 static void
 P (products_out) (const CfPairTap *taps, int n_taps, int n, int32_t initial, int32_t *const high[2],
-    const CfRounding *r, const CfKeep keep[2], uint8_t *const out[2])
-{
-  if (r->log2 >= 0 && r->ties)
-    P (products_out_body) (taps, n_taps, n, initial, high, r, keep, out, true, true);
-  else if (r->log2 >= 0)
-    P (products_out_body) (taps, n_taps, n, initial, high, r, keep, out, true, false);
-  else
-    P (products_out_body) (taps, n_taps, n, initial, high, r, keep, out, false, false);
-}
+    const CfRounding *r, const CfKeep keep[2],
+    uint8_t *const out[2]) { EACH_ROUNDING (r, P (products_out_body), taps, n_taps, n, initial, high, r, keep, out) }
 
 /* Makes the sums of a stream at sample p: row r of pairs contributes to rows r - height + 1 .. r of outputs. */
-ALWAYS_INLINE void
-P (fast_stream) (const CfFast *f, int height, const uint32_t *const *rows, const uint32_t *weights, int p,
-    FastSums done)
+ALWAYS_INLINE void P (fast_stream) (const CfFast *f, int height, const uint32_t *const *rows, const uint32_t *weights,
+    int p, FastSums done)
 {
   const uint32_t *x[CF_FAST_HEIGHT + CF_FAST_ROWS - 1];
   FastSums sums;

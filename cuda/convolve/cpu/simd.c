@@ -43,6 +43,17 @@ spread (uint8_t *to, const uint8_t *from, uint32_t keep, int n, const uint8_t *r
   blend_body (to, from, keep, n, row, true);
 }
 
+/* Calls `loop` with constants for how r rounds: by a power of two, with ties, by a scale. */
+#define EACH_ROUNDING(r, loop, ...) \
+  if (r->log2 >= 0 && r->ties) \
+    loop (__VA_ARGS__, true, true, false); \
+  else if (r->log2 >= 0) \
+    loop (__VA_ARGS__, true, false, false); \
+  else if (r->by_scale && !r->ties) \
+    loop (__VA_ARGS__, false, false, true); \
+  else \
+    loop (__VA_ARGS__, false, r->ties, false);
+
 /* The weights of rows, where a loop is specialised for them. */
 typedef enum { ANY, ONES, ONE_TWO_ONE, PIXELS } CfWeights; /* PIXELS: ones, for are_neighbours */
 
@@ -116,41 +127,6 @@ pair_bytes (const uint16_t *restrict a, const uint16_t *restrict b, int n, uint3
     upper[i] = both >> 8 & 0x00ff00ffu;
     lower[i] = both & 0x00ff00ffu;
   }
-}
-
-/* Stores a vector of samples p .. of a row of n, or those of it that lie in the row. */
-static inline void
-store_bytes (U4 bytes, int p, int n, const CfKeep *keep, uint8_t *out)
-{
-  uint8_t block[V_SIZE];
-
-  if (n - p < V_SIZE) {
-    memcpy (block, &bytes, V_SIZE);
-    store_tail_1 (out + p, block, n - p, keep, p);
-    return;
-  }
-  if (keep->mask)
-    bytes = (bytes & ~keep->mask) | (*(const U4u *) (const void *) (keep->src + p) & keep->mask);
-  *(U4u *) (void *) (out + p) = bytes;
-}
-
-/* Rounds sums p .. p + 4 N4 - 1 of a row of n to 8-bit samples, as round32. */
-static inline void
-round_store8 (const U4 s[4], int p, int n, const CfRounding *r, const CfKeep *keep, uint8_t *out, bool power, bool ties)
-{
-  S4 mask = (S4) { 0 } + (int32_t) (power ? (1u << r->log2) - 1 : 0), q[4];
-
-  for (int v = 0; v < 4; v++) {
-    if (power) {
-      S4 number = (S4) (2 * s[v] + (uint32_t) r->add);
-
-      q[v] = number >> r->log2;
-      if (ties)
-        q[v] -= q[v] & 1 & (S4) ((number & mask) == 0);
-    } else
-      q[v] = __builtin_convertvector (__builtin_convertvector ((S4) s[v], Float4) * r->scale + r->offset, S4);
-  }
-  store_bytes (saturate (q), p, n, keep, out);
 }
 
 ALWAYS_INLINE void
@@ -299,41 +275,6 @@ combine (const int32_t *restrict upper, const int32_t *restrict lower, int n, in
     s[i] = (int64_t) upper[i] * factor + lower[i] + offset;
 }
 
-/* Rounds sums p .. p + 4 N4 - 1 of a row of n to 2-byte samples, as round32. */
-static inline void
-round_store16 (const U4 s[4], int p, int n, const CfRounding *r, uint16_t *out, bool power, bool ties, bool scaled)
-{
-  S4 mask = (S4) { 0 } + (int32_t) (power ? (1u << r->log2) - 1 : 0), q[4];
-  U4 magic = (U4) { 0 } + r->magic, d2 = (U4) { 0 } + (uint32_t) r->d2;
-  U4 odd_lanes;
-  U2 max = (U2) { 0 } + (uint16_t) r->max;
-  uint16_t block[4 * N4], *to = n - p < 4 * N4 ? block : out + p;
-
-  for (int l = 0; l < N4; l++)
-    odd_lanes[l] = (uint32_t) (l % 2 ? N4 + l : l + 1);
-  for (int v = 0; v < 4; v++) {
-    S4 number = (S4) (2 * s[v] + (uint32_t) r->add);
-
-    if (power) {
-      q[v] = number >> r->log2;
-      if (ties)
-        q[v] -= q[v] & 1 & (S4) ((number & mask) == 0);
-    } else if (scaled)
-      q[v] = __builtin_convertvector (__builtin_convertvector ((S4) s[v], Float4) * r->scale + r->offset, S4);
-    else {
-      U4 u = (U4) (number & ~(number >> 31)), quotient;
-
-      quotient = shuffle4 ((U4) multiply_even (u, magic), (U4) multiply_even ((U8) u >> 32, magic), odd_lanes);
-      quotient >>= r->shift;
-      q[v] = (S4) (ties ? quotient - (quotient & 1 & (U4) (quotient * d2 == u)) : quotient);
-    }
-  }
-  for (int v = 0; v < 2; v++)
-    *(U2u *) (void *) (to + v * N2) = saturate2 (q[2 * v], q[2 * v + 1], max);
-  if (to == block)
-    memcpy (out + p, block, (size_t) (n - p) * sizeof *out);
-}
-
 /* Returns how many rows can be added to their mirror image before the multiplication: h / 2 if weights are symmetric,
  * else 0. */
 static int
@@ -372,25 +313,20 @@ vertical32_block (const CfTap *rows, int h, int half, int p, U4 sum[4])
 
 static inline void
 vertical32_out_body (const CfTap *rows, int h, int half, int n, const CfRounding *r, uint16_t *out, bool power,
-    bool ties)
+    bool ties, bool scaled)
 {
   for (int p = 0; p < n; p += 4 * N4) {
     U4 sum[4];
 
     vertical32_block (rows, h, half, p, sum);
-    round_store16 (sum, p, n, r, out, power, ties, false);
+    round_store_2 (sum, p, n, r, NULL, out, power, ties, scaled);
   }
 }
 
 static void
 vertical32_out (const CfTap *rows, int h, int n, const CfRounding *r, uint16_t *out)
 {
-  int half = symmetric_rows (rows, h);
-
-  if (r->ties)
-    vertical32_out_body (rows, h, half, n, r, out, r->log2 >= 0, true);
-  else
-    vertical32_out_body (rows, h, half, n, r, out, r->log2 >= 0, false);
+  EACH_ROUNDING (r, vertical32_out_body, rows, h, symmetric_rows (rows, h), n, r, out)
 }
 
 static void

@@ -123,7 +123,7 @@ typedef struct {
    * products of pairs with pairs of weights. */
   void (*products) (const CfPairTap *taps, int n_taps, int n, int32_t initial, int32_t *const high[2],
       int32_t *const s[2]);
-  /* The same, rounded to 8-bit samples as by round32. Only where cf_can_fuse_rounding (). */
+  /* The same, rounded to 8-bit samples as by round32. */
   void (*products_out) (const CfPairTap *taps, int n_taps, int n, int32_t initial, int32_t *const high[2],
       const CfRounding *r, const CfKeep keep[2], uint8_t *const out[2]);
   /* Makes a row of n pairs for each of 3^levels streams out of 2^(levels + 1) - 1 rows. */
@@ -201,14 +201,6 @@ typedef struct {
   void (*unsharp_reduced[2]) (const int32_t *s, const void *x, int n, const CfRounding *r, void *out);
   void (*unsharp64[2]) (const int64_t *s, const void *x, int n, const CfRounding *r, void *out);
 } CfConvolveSimd;
-
-/* Returns whether narrow rounding to 8-bit samples is done without 64-bit products, so that the loop that makes the
- * sums can round them, too. */
-static inline bool
-cf_can_fuse_rounding (const CfRounding *r)
-{
-  return r->log2 >= 0 || (r->by_scale && !r->ties);
-}
 
 /* Returns whether `small` can take a box or these weights, for sums that 16 bits hold and that do not saturate: a box
  * by `magic16`, weights of 1 2 1 or 1 4 6 4 1 by a power of two. */

@@ -995,7 +995,7 @@ is_fused (const Tile *tile)
       return narrow && tile->type == 1;
     case CF_PATH_ROWS_PAIRS:
     case CF_PATH_PAIRS:
-      return m->c.bits == 8 && narrow && cf_can_fuse_rounding (tile->rounding);
+      return m->c.bits == 8 && narrow;
     default:
       return false;
   }
