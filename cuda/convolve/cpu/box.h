@@ -40,36 +40,14 @@ load_columns (const void *column, bool wide, int at)
   return load4_2 ((const uint16_t *) column + at);
 }
 
-/* Makes running sums. The prefix sums of a vector's differences, over the lanes of a channel, take log (N4 / step)
- * additions; then the last sum of the vector before is added. */
-ALWAYS_INLINE void
-scan_block (int step, const void *column, bool wide, int w, int p, U4 *before, U4 sum[4])
-{
-  U4 last = LANES (LAST);
-
-  for (int v = 0; v < 4; v++) {
-    U4 x = load_columns (column, wide, (w - 1) * step + p + v * N4) - load_columns (column, wide, p - step + v * N4);
-
-    x += shift_lanes (x, step);
-    if (2 * step < N4)
-      x += shift_lanes (x, 2 * step);
-    if (4 * step < N4)
-      x += shift_lanes (x, 4 * step);
-    if (8 * step < N4)
-      x += shift_lanes (x, 8 * step);
-    sum[v] = x + *before;
-    /* both give the same sums; the first has the longer chain of dependent instructions */
-    *before = N4 % step ? shuffle4 (sum[v], sum[v], last) : *before + shuffle4 (x, x, last);
-  }
-}
-
-/* Makes running sums in s, or rounds them where that is NULL. */
+/* Makes running sums in s, or rounds them where that is NULL. The prefix sums of a vector's differences, over the lanes
+ * of a channel, take log (N4 / step) additions; then the last sum of the vector before is added. */
 ALWAYS_INLINE void
 scan_body (int step, const void *column, bool wide, int w, int n, int32_t *s, const CfRounding *r, const CfKeep *keep,
     void *out)
 {
   uint32_t first[4] = { 0 }; /* of each channel, the sum of the columns before the first that is added */
-  U4 before;
+  U4 before, last = LANES (LAST);
 
   for (int i = 0; i < (w - 1) * step; i += step)
     for (int c = 0; c < step; c++)
@@ -79,9 +57,22 @@ scan_body (int step, const void *column, bool wide, int w, int n, int32_t *s, co
   for (int p = 0; p < n; p += 4 * N4) {
     U4 sum[4];
 
-    scan_block (step, column, wide, w, p, &before, sum);
-    for (int v = 0; s && v < 4; v++)
-      *(U4u *) (void *) (s + p + v * N4) = sum[v];
+    for (int v = 0; v < 4; v++) {
+      U4 x = load_columns (column, wide, (w - 1) * step + p + v * N4) - load_columns (column, wide, p - step + v * N4);
+
+      x += shift_lanes (x, step);
+      if (2 * step < N4)
+        x += shift_lanes (x, 2 * step);
+      if (4 * step < N4)
+        x += shift_lanes (x, 4 * step);
+      if (8 * step < N4)
+        x += shift_lanes (x, 8 * step);
+      sum[v] = x + before;
+      /* both give the same sums; the first has the longer chain of dependent instructions */
+      before = N4 % step ? shuffle4 (sum[v], sum[v], last) : before + shuffle4 (x, x, last);
+      if (s)
+        *(U4u *) (void *) (s + p + v * N4) = sum[v];
+    }
     if (s)
       continue;
     if (!wide)

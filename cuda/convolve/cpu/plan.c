@@ -345,24 +345,6 @@ fit_words (const int32_t *v, int n, bool negative, int64_t abs_sum)
   return abs_sum < 1 << 16 || (abs_sum == 1 << 16 && !negative);
 }
 
-/* Sets the constants that undo the subtraction of 32768. Samples are x = 32768 + x', so horizontal sums are
- * A = 32768 R + A', R the sum of the row's weights. A' = 2^16 u + 32768 + l with signed 16-bit u and l. With C the sum
- * of the column's weights, S = 2^16 sum c u + sum c l + 32768 (R + 1) C. */
-static void
-set_words (CfConvolveCpu *m, CfConvolvePath path, int64_t limit)
-{
-  int64_t row = 0, col = 0;
-
-  for (int i = 0; i < m->c.w; i++)
-    row += m->row[i];
-  for (int j = 0; j < m->c.h; j++)
-    col += m->col[j];
-  m->words_initial = path == CF_PATH_ROWS_32 ? (int32_t) ((uint32_t) row << 15) : 0;
-  m->offset = (row + 1) * col * 32768;
-  for (int kind = 0; kind < 2; kind++)
-    m->halves[kind] = !m->rows_signed && fits_halves (&m->c, &m->rounding[kind], limit);
-}
-
 static bool
 sums_fit16 (CfConvolveCpu *m, int kind, int64_t limit)
 {
@@ -383,6 +365,7 @@ prepare_separable (CfConvolveCpu *m)
   bool words = c->bits > 8 && m->simd->horizontal_words;
   int64_t row = abs_sum_of (m->row, c->w, &negative_row) * c->max, col = abs_sum_of (m->col, c->h, &negative_col);
   /* The sums of weights are at most 2^47, so 64 bits hold one of them times 2^16; the product of both must fit, too. */
+  int64_t row_sum = 0, col_sum = 0;
   bool small = row < (int64_t) 1 << 32 && col < (int64_t) 1 << 31;
   CfConvolvePath path;
 
@@ -415,24 +398,24 @@ prepare_separable (CfConvolveCpu *m)
   /* luma and chroma share one list of taps and so one path: luma's sums with the bias may not fit where chroma's do */
   if (m->path[0] != m->path[1])
     m->path[0] = m->path[1] = path;
-  m->centered = false;
-  m->initial = 0;
   m->factor = 1 << 16;
   m->words = words && fit_words (m->row, c->w, negative_row, row / c->max);
-  set_words (m, path, row * col);
-  if (path == CF_PATH_ROWS_SPLIT)
+  m->centered = m->path[0] == CF_PATH_ROWS_PAIRS && !negative_row;
+  /* What undoes the subtraction of 32768. Samples are x = 32768 + x', so horizontal sums are A = 32768 R + A', R the sum
+   * of the row's weights. A' = 2^16 u + 32768 + l with signed 16-bit u and l. With C the sum of the column's weights,
+   * S = 2^16 sum c u + sum c l + 32768 (R + 1) C. */
+  for (int i = 0; i < c->w; i++)
+    row_sum += m->row[i];
+  for (int j = 0; j < c->h; j++)
+    col_sum += m->col[j];
+  m->initial = m->centered ? (int32_t) ((uint32_t) col_sum << 15) : 0;
+  m->words_initial = path == CF_PATH_ROWS_32 ? (int32_t) ((uint32_t) row_sum << 15) : 0;
+  m->offset = (row_sum + 1) * col_sum * 32768;
+  for (int kind = 0; kind < 2; kind++)
+    m->halves[kind] = !m->rows_signed && fits_halves (c, &m->rounding[kind], row * col);
+  if (path == CF_PATH_ROWS_SPLIT || m->path[0] == CF_PATH_ROWS_PAIRS)
     list_pairs (m, m->col, 1, c->h, false);
-  else if (m->path[0] == CF_PATH_ROWS_PAIRS) {
-    list_pairs (m, m->col, 1, c->h, false);
-    m->centered = !negative_row;
-    if (m->centered) {
-      uint32_t sum = 0;
-
-      for (int j = 0; j < c->h; j++)
-        sum += (uint32_t) m->col[j];
-      m->initial = (int32_t) (sum << 15);
-    }
-  } else
+  else
     list_single (m, m->col, 1, c->h);
   if (m->path[0] == CF_PATH_ROWS_16)
     prefer_small (m, false);

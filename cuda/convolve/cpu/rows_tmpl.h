@@ -120,7 +120,7 @@ N (store_tail) (T *out, const T *block, int n, const CfKeep *keep, int p)
 
 #if SIZE == 1
 /* Stores a vector of samples p .. of a row of n, or those of it that lie in the row. */
-static inline void
+ALWAYS_INLINE void
 store_bytes (U4 bytes, int p, int n, const CfKeep *keep, uint8_t *out)
 {
   uint8_t block[V_SIZE];
@@ -138,7 +138,7 @@ store_bytes (U4 bytes, int p, int n, const CfKeep *keep, uint8_t *out)
 #endif
 
 /* Saturates quotients and stores them as samples p .. p + 4 N4 - 1 of a row of n; `keep` is for 8-bit samples only. */
-static inline void
+ALWAYS_INLINE void
 N (store4) (const S4 q[4], int p, int n, int max, const CfKeep *keep, T *out)
 {
 #if SIZE == 1
@@ -156,7 +156,7 @@ N (store4) (const S4 q[4], int p, int n, int max, const CfKeep *keep, T *out)
 }
 
 /* Rounds sums and stores them as store4: by a power of two, by a scale or by `magic`. */
-static inline void
+ALWAYS_INLINE void
 N (round_store) (const U4 s[4], int p, int n, const CfRounding *r, const CfKeep *keep, T *out, bool power, bool ties,
     bool scaled)
 {
@@ -302,7 +302,7 @@ N (gradient) (const void *const row[3], int step, int n, int m, int middle, int3
 
 /* ---- rounding ----------------------------------------------------------- */
 
-static inline void
+ALWAYS_INLINE void
 N (round32_body) (const int32_t *s, int n, const CfRounding *r, T *out, bool power, bool ties, bool scaled)
 {
   const CfKeep none = { 0 };

@@ -242,23 +242,16 @@ join_streams (FastSums *streams, int levels, int row, int v, U4 *sums)
 #else
 #define HAS_VNNI 0
 #define products_vnni products_plain
-#define products_out_vnni products_out_plain
 #define fast_vnni fast_plain
 #endif
 
 #define EITHER(name, ...) (HAS_VNNI ? name##_vnni (__VA_ARGS__) : name##_plain (__VA_ARGS__))
 
 static void
-products (const CfPairTap *taps, int n_taps, int n, int32_t initial, int32_t *const high[2], int32_t *const s[2])
+products (const CfPairTap *taps, int n_taps, int n, int32_t initial, int32_t *const high[2], int32_t *const s[2],
+    const CfRounding *r, const CfKeep keep[2], uint8_t *const out[2])
 {
-  EITHER (products, taps, n_taps, n, initial, high, s);
-}
-
-static void
-products_out (const CfPairTap *taps, int n_taps, int n, int32_t initial, int32_t *const high[2], const CfRounding *r,
-    const CfKeep keep[2], uint8_t *const out[2])
-{
-  EITHER (products_out, taps, n_taps, n, initial, high, r, keep, out);
+  EITHER (products, taps, n_taps, n, initial, high, s, r, keep, out);
 }
 
 static void
@@ -290,7 +283,7 @@ symmetric_rows (const CfTap *rows, int h)
 
 /* ---- separable ----------------------------------------------------------- */
 
-static inline void
+ALWAYS_INLINE void
 vertical32_block (const CfTap *rows, int h, int half, int p, U4 sum[4])
 {
   for (int v = 0; v < 4; v++)
@@ -311,36 +304,30 @@ vertical32_block (const CfTap *rows, int h, int half, int p, U4 sum[4])
   }
 }
 
-static inline void
-vertical32_out_body (const CfTap *rows, int h, int half, int n, const CfRounding *r, uint16_t *out, bool power,
-    bool ties, bool scaled)
+ALWAYS_INLINE void
+vertical32_body (const CfTap *rows, int h, int half, int n, int32_t *s, const CfRounding *r, uint16_t *out, bool rounds,
+    bool power, bool ties, bool scaled)
 {
   for (int p = 0; p < n; p += 4 * N4) {
     U4 sum[4];
 
     vertical32_block (rows, h, half, p, sum);
-    round_store_2 (sum, p, n, r, NULL, out, power, ties, scaled);
+    for (int v = 0; !rounds && v < 4; v++)
+      *(U4u *) (void *) (s + p + v * N4) = sum[v];
+    if (rounds)
+      round_store_2 (sum, p, n, r, NULL, out, power, ties, scaled);
   }
 }
 
 static void
-vertical32_out (const CfTap *rows, int h, int n, const CfRounding *r, uint16_t *out)
-{
-  EACH_ROUNDING (r, vertical32_out_body, rows, h, symmetric_rows (rows, h), n, r, out)
-}
-
-static void
-vertical32 (const CfTap *rows, int h, int n, int32_t *s)
+vertical32 (const CfTap *rows, int h, int n, int32_t *s, const CfRounding *r, uint16_t *out)
 {
   int half = symmetric_rows (rows, h);
 
-  for (int p = 0; p < n; p += 4 * N4) {
-    U4 sum[4];
-
-    vertical32_block (rows, h, half, p, sum);
-    for (int v = 0; v < 4; v++)
-      *(U4u *) (void *) (s + p + v * N4) = sum[v];
-  }
+  if (s)
+    vertical32_body (rows, h, half, n, s, NULL, NULL, false, false, false, false);
+  else
+    EACH_ROUNDING (r, vertical32_body, rows, h, half, n, NULL, r, out, true)
 }
 
 static void
@@ -426,7 +413,6 @@ const CfConvolveSimd GLUE (cf_convolve_simd_, CF_ISA) = {
   .pair = BOTH (pair),
   .pair_bytes = pair_bytes,
   .products = products,
-  .products_out = products_out,
   .make_streams = make_streams,
   .fast = fast,
   .wide = BOTH (wide),
@@ -444,7 +430,6 @@ const CfConvolveSimd GLUE (cf_convolve_simd_, CF_ISA) = {
 #endif
   .horizontal32 = BOTH (horizontal32),
   .vertical32 = vertical32,
-  .vertical32_out = vertical32_out,
   .vertical64 = vertical64,
   .vertical16 = BOTH (vertical16),
   .update_columns16 = BOTH (update_columns16),

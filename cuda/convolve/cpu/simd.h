@@ -119,13 +119,10 @@ typedef struct {
   void (*pair[2]) (const void *a, const void *b, int n, uint32_t *pairs, bool signed_);
   /* Pairs the upper and the lower bytes of the samples. */
   void (*pair_bytes) (const uint16_t *a, const uint16_t *b, int n, uint32_t *upper, uint32_t *lower);
-  /* Makes two rows of sums: s = initial + (high << 16, unless NULL) + the sum over taps of
-   * products of pairs with pairs of weights. */
+  /* Makes two rows of sums: s = initial + (high << 16, unless NULL) + the sum over taps of products of pairs with pairs
+   * of weights. s NULL: rounds them to 8-bit samples, as round32. */
   void (*products) (const CfPairTap *taps, int n_taps, int n, int32_t initial, int32_t *const high[2],
-      int32_t *const s[2]);
-  /* The same, rounded to 8-bit samples as by round32. */
-  void (*products_out) (const CfPairTap *taps, int n_taps, int n, int32_t initial, int32_t *const high[2],
-      const CfRounding *r, const CfKeep keep[2], uint8_t *const out[2]);
+      int32_t *const s[2], const CfRounding *r, const CfKeep keep[2], uint8_t *const out[2]);
   /* Makes a row of n pairs for each of 3^levels streams out of 2^(levels + 1) - 1 rows. */
   void (*make_streams) (const uint32_t *const *rows, int levels, int n, uint32_t *const *to);
   /* Makes the sums of CF_FAST_ROWS << levels rows. */
@@ -149,10 +146,8 @@ typedef struct {
    * (an unsharp mask with an amount of 1 of the samples x) out = 2 x minus that. x may be NULL. */
   void (*halves_out) (const int32_t *upper, const int32_t *lower, int n, int64_t offset, const CfRounding *r,
       const uint16_t *x, uint16_t *out);
-  /* Weighted sum of h rows of horizontal sums, one tap for each row. */
-  void (*vertical32) (const CfTap *rows, int h, int n, int32_t *s);
-  /* The same, rounded to 2-byte samples with narrow rounding. */
-  void (*vertical32_out) (const CfTap *rows, int h, int n, const CfRounding *r, uint16_t *out);
+  /* Weighted sum of h rows of horizontal sums, one tap for each row. s NULL: rounds it to 2-byte samples, as round32. */
+  void (*vertical32) (const CfTap *rows, int h, int n, int32_t *s, const CfRounding *r, uint16_t *out);
   void (*vertical64) (const CfTap *rows, int h, int n, bool is_signed, int64_t *s);
   /* The same with rounding, all of it in 16 bits: sums plus the rounding term are below 2^16. */
   void (*vertical16[2]) (const CfTap *rows, int h, int n, const CfRounding *r, const CfKeep *keep, void *out);

@@ -709,16 +709,13 @@ products (const Tile *tile, const Ring *ring, int o, int group, int32_t *const s
 
   if (high) {
     n_taps = list_pair_taps (tile, ring, o, m->high + from[1], to[1] - from[1]);
-    m->simd->products (tile->pair_taps, n_taps, tile->n, 0, NULL, high);
+    m->simd->products (tile->pair_taps, n_taps, tile->n, 0, NULL, high, NULL, NULL, NULL);
   }
   n_taps = list_pair_taps (tile, ring, o, m->taps + from[0], to[0] - from[0]);
-  if (s) {
-    m->simd->products (tile->pair_taps, n_taps, tile->n, m->initial, high, s);
-    return;
-  }
-  find_outputs (tile, o, 2, keep, out);
-  m->simd->products_out (tile->pair_taps, n_taps, tile->n, m->initial, high, tile->rounding, keep, out);
-  for (int i = 0; !tile->in_place && i < 2 && o + i < tile->rows; i++)
+  if (!s)
+    find_outputs (tile, o, 2, keep, out);
+  m->simd->products (tile->pair_taps, n_taps, tile->n, m->initial, high, s, tile->rounding, keep, out);
+  for (int i = 0; !s && !tile->in_place && i < 2 && o + i < tile->rows; i++)
     store (tile, tile->y0 + o + i, out[i]);
 }
 
@@ -845,31 +842,30 @@ static void
 make_box (const Tile *tile, int o)
 {
   const CfConvolveCpu *m = tile->m;
-  const bool wide = !m->columns16;
+  int32_t *s = tile->fused ? NULL : tile->s[0];
   CfTap taps[CF_FEW_COLUMNS];
   CfKeep keep = keep_of (tile, tile->y0 + o);
   void *out = output_of (tile, tile->y0 + o);
 
-  if (!tile->fused) {
-    m->simd->scan (tile->columns, wide, m->c.w, tile->channels, tile->n, tile->s[0]);
-    if (m->c.abs_sum <= INT32_MAX / m->c.max) {
-      finish32 (tile, o, tile->s[0]);
-      return;
-    }
-    /* 16 bit: the largest sums need all 32 bits */
-    for (int i = 0; i < tile->n; i++)
-      tile->wide[i] = (uint32_t) tile->s[0][i];
-    finish64 (tile, o, tile->wide);
-    return;
-  }
-  if (wide && m->c.w <= CF_FEW_COLUMNS) {
+  if (s)
+    m->simd->scan (tile->columns, !m->columns16, m->c.w, tile->channels, tile->n, s);
+  else if (m->columns16 || m->c.w > CF_FEW_COLUMNS)
+    m->simd->scan_out (tile->columns, !m->columns16, m->c.w, tile->channels, m->c.h * m->c.max, tile->n, tile->rounding,
+        &keep, out);
+  else {
     for (int i = 0; i < m->c.w; i++)
       taps[i] = (CfTap) { (uint32_t *) (void *) tile->columns + i * tile->channels, 1 };
     m->simd->add_columns_out (taps, m->c.w, tile->n, tile->rounding, out);
-  } else
-    m->simd->scan_out (tile->columns, wide, m->c.w, tile->channels, m->c.h * m->c.max, tile->n, tile->rounding, &keep,
-        out);
-  store (tile, tile->y0 + o, out);
+  }
+  if (!s)
+    store (tile, tile->y0 + o, out);
+  else if (m->c.abs_sum <= INT32_MAX / m->c.max)
+    finish32 (tile, o, s);
+  else { /* 16 bit: the largest sums need all 32 bits */
+    for (int i = 0; i < tile->n; i++)
+      tile->wide[i] = (uint32_t) s[i];
+    finish64 (tile, o, tile->wide);
+  }
 }
 
 /* Makes two rows of outputs; the second may lie below the tile. */
@@ -949,13 +945,12 @@ output_row (const Tile *tile, int o)
       store (tile, tile->y0 + o, out);
       break;
     case CF_PATH_ROWS_32:
-      if (tile->fused) {
-        simd->vertical32_out (tile->taps, list_taps (tile, &tile->a, o, 4), tile->n, tile->rounding, out);
+      simd->vertical32 (tile->taps, list_taps (tile, &tile->a, o, 4), tile->n, tile->fused ? NULL : s, tile->rounding,
+          out);
+      if (tile->fused)
         store (tile, tile->y0 + o, out);
-        break;
-      }
-      simd->vertical32 (tile->taps, list_taps (tile, &tile->a, o, 4), tile->n, s);
-      finish32 (tile, o, s);
+      else
+        finish32 (tile, o, s);
       break;
     case CF_PATH_ROWS_64:
       simd->vertical64 (tile->taps, list_taps (tile, &tile->a, o, 4), tile->n, m->rows_signed, tile->wide);
