@@ -234,26 +234,17 @@ paint_rest (const CfConvolveCpu *m, const CfConvolveStrip *s, int y, const uint3
 }
 
 static void
-copy_rows (const CfConvolveCpu *m, const CfConvolveStrip *s, int begin, int end)
-{
-  for (int i = 0; i < m->n_views; i++)
-    if (is_in (m, s, i))
-      cf_view_copy (&m->out[i], &m->in[i], begin, end);
-}
-
-static void
 paint (const CfConvolveCpu *m, const CfConvolveStrip *s, int task, uint8_t *scratch)
 {
   const CfView *view = &m->in[s->first];
   const int begin = task * paint_rows (s), bytes = view->bytes;
-  const int end = begin + paint_rows (s) < s->height ? begin + paint_rows (s) : s->height;
+  const int end = cf_min (begin + paint_rows (s), s->height);
   unsigned before = 0;
 
-  if (!s->filtered) {
-    copy_rows (m, s, begin, end);
-    return;
-  }
-  for (int y = begin; y < end; y++) {
+  for (int i = 0; !s->filtered && i < m->n_views; i++)
+    if (is_in (m, s, i))
+      cf_view_copy (&m->out[i], &m->in[i], begin, end);
+  for (int y = begin; s->filtered && y < end; y++) {
     const unsigned place = cf_convolve_place (m->c.op, y, s->height, s->ny), f = place & 255;
     const size_t j = place >> 8, below = j + 1 < (size_t) s->ny ? j + 1 : j;
     const uint32_t *a = s->cells + j * (size_t) s->samples, *b = s->cells + below * (size_t) s->samples;

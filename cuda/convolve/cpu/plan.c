@@ -179,26 +179,19 @@ fits_halves (const CfConvolution *c, CfRounding *r, int64_t limit)
 
 /* ---- taps ---------------------------------------------------------------- */
 
-static int32_t
-low_half (int32_t weight)
-{
-  return (int16_t) (weight & 0xffff);
-}
-
-static int32_t
-high_half (int32_t weight)
-{
-  return (int32_t) (((int64_t) weight - low_half (weight)) / 65536);
-}
-
 /* Returns the lower (`high`: upper) halves of the weights of two rows as one word; weight = 65536 upper + lower. */
 static int32_t
 pair_of (int32_t first, int32_t second, bool high)
 {
-  uint32_t a = (uint32_t) (high ? high_half (first) : low_half (first));
-  uint32_t b = (uint32_t) (high ? high_half (second) : low_half (second));
+  const int64_t weights[2] = { first, second };
+  uint32_t halves[2];
 
-  return (int32_t) ((a & 0xffff) | b << 16);
+  for (int i = 0; i < 2; i++) {
+    int16_t lower = (int16_t) (weights[i] & 0xffff);
+
+    halves[i] = (uint32_t) (high ? (weights[i] - lower) / 65536 : lower);
+  }
+  return (int32_t) ((halves[0] & 0xffff) | halves[1] << 16);
 }
 
 /* Adds two pairs of weights to the current group of taps, or begins the next group where the absolute weights of a

@@ -284,17 +284,7 @@ store (const Tile *tile, int y, const uint8_t *row)
     simd->scatter[tile->type](to, part->step, tile->n, row, out->shift);
 }
 
-/* Copies rows y0 .. y1 - 1 of a part to the output image, or sets them to the middle value. */
-static void
-copy_rows (const CfConvolveCpu *m, const CfConvolvePart *part, int y0, int y1)
-{
-  CfView in = m->in[part->view];
-
-  in.step = part->step;
-  in.width = part->width * part->channels;
-  cf_view_copy (&m->out[part->view], &in, y0, y1);
-}
-
+/* Sets rows y0 .. y1 - 1 of a part to the middle value. */
 static void
 fill_mid_rows (const CfConvolveCpu *m, const CfConvolvePart *part, int y0, int y1)
 {
@@ -1020,7 +1010,11 @@ cf_convolve_run_task (const CfConvolveCpu *m, const CfConvolvePart *part, int ta
   size_t used;
 
   if (part->action == CF_ACTION_COPY) {
-    copy_rows (m, part, y0, y1);
+    CfView in = *view;
+
+    in.step = part->step;
+    in.width = part->width * part->channels;
+    cf_view_copy (&m->out[part->view], &in, y0, y1);
     return;
   }
   if (part->action == CF_ACTION_MID) {
