@@ -394,9 +394,9 @@ prepare_separable (CfConvolveCpu *m)
   m->factor = 1 << 16;
   m->words = words && fit_words (m->row, c->w, negative_row, row / c->max);
   m->centered = m->path[0] == CF_PATH_ROWS_PAIRS && !negative_row;
-  /* What undoes the subtraction of 32768. Samples are x = 32768 + x', so horizontal sums are A = 32768 R + A', R the sum
-   * of the row's weights. A' = 2^16 u + 32768 + l with signed 16-bit u and l. With C the sum of the column's weights,
-   * S = 2^16 sum c u + sum c l + 32768 (R + 1) C. */
+  /* What undoes the subtraction of 32768. Samples are x = 32768 + x', so horizontal sums are A = 32768 R + A' with R
+   * the sum of the row's weights. A' = 2^16 u + 32768 + l with signed 16-bit u and l. With C the sum of the column's
+   * weights, S = 2^16 sum c u + sum c l + 32768 (R + 1) C. */
   for (int i = 0; i < c->w; i++)
     row_sum += m->row[i];
   for (int j = 0; j < c->h; j++)

@@ -146,7 +146,7 @@ typedef struct {
    * (an unsharp mask with an amount of 1 of the samples x) out = 2 x minus that. x may be NULL. */
   void (*halves_out) (const int32_t *upper, const int32_t *lower, int n, int64_t offset, const CfRounding *r,
       const uint16_t *x, uint16_t *out);
-  /* Weighted sum of h rows of horizontal sums, one tap for each row. s NULL: rounds it to 2-byte samples, as round32. */
+  /* Weighted sum of h rows of horizontal sums, a tap for each row. s NULL: rounds it to 2-byte samples, as round32. */
   void (*vertical32) (const CfTap *rows, int h, int n, int32_t *s, const CfRounding *r, uint16_t *out);
   void (*vertical64) (const CfTap *rows, int h, int n, bool is_signed, int64_t *s);
   /* The same with rounding, all of it in 16 bits: sums plus the rounding term are below 2^16. */
