@@ -134,7 +134,6 @@ store_bytes (U4 bytes, int p, int n, const CfKeep *keep, uint8_t *out)
     bytes = (bytes & ~keep->mask) | (*(const U4u *) (const void *) (keep->src + p) & keep->mask);
   *(U4u *) (void *) (out + p) = bytes;
 }
-
 #endif
 
 /* Saturates quotients and stores them as samples p .. p + 4 N4 - 1 of a row of n; `keep` is for 8-bit samples only. */
