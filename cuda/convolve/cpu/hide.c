@@ -124,12 +124,6 @@ make_strips (CfConvolveCpu *m, const CfVideo *video, int n)
 
 /* ---- sums ---------------------------------------------------------------- */
 
-static int
-sum_tasks (const CfConvolveStrip *s)
-{
-  return s->filtered ? s->ny * cf_divide_up (s->samples, SUM_SAMPLES) : 0;
-}
-
 /* Sums columns of a row of cells. The bytes between samples, and samples that are copied, are summed with them. */
 static void
 sum_columns (const CfConvolveCpu *m, const CfConvolveStrip *s, int task, uint8_t *scratch)
@@ -240,26 +234,17 @@ paint_rest (const CfConvolveCpu *m, const CfConvolveStrip *s, int y, const uint3
 }
 
 static void
-copy_rows (const CfConvolveCpu *m, const CfConvolveStrip *s, int begin, int end)
-{
-  for (int i = 0; i < m->n_views; i++)
-    if (is_in (m, s, i))
-      cf_view_copy (&m->out[i], &m->in[i], begin, end);
-}
-
-static void
 paint (const CfConvolveCpu *m, const CfConvolveStrip *s, int task, uint8_t *scratch)
 {
   const CfView *view = &m->in[s->first];
   const int begin = task * paint_rows (s), bytes = view->bytes;
-  const int end = begin + paint_rows (s) < s->height ? begin + paint_rows (s) : s->height;
+  const int end = cf_min (begin + paint_rows (s), s->height);
   unsigned before = 0;
 
-  if (!s->filtered) {
-    copy_rows (m, s, begin, end);
-    return;
-  }
-  for (int y = begin; y < end; y++) {
+  for (int i = 0; !s->filtered && i < m->n_views; i++)
+    if (is_in (m, s, i))
+      cf_view_copy (&m->out[i], &m->in[i], begin, end);
+  for (int y = begin; s->filtered && y < end; y++) {
     const unsigned place = cf_convolve_place (m->c.op, y, s->height, s->ny), f = place & 255;
     const size_t j = place >> 8, below = j + 1 < (size_t) s->ny ? j + 1 : j;
     const uint32_t *a = s->cells + j * (size_t) s->samples, *b = s->cells + below * (size_t) s->samples;
@@ -279,58 +264,51 @@ paint (const CfConvolveCpu *m, const CfConvolveStrip *s, int task, uint8_t *scra
 
 /* ---- a frame ------------------------------------------------------------- */
 
+typedef enum { SUM, MEAN, PAINT, N_PASSES } Pass;
+
 typedef struct {
   const CfConvolveCpu *m;
   const CfVideo *video;
+  Pass pass;
 } Hide;
 
-static void
-run_sum (void *data, int task, int thread)
+/* Returns the tasks of a strip. */
+static int
+n_tasks (const Hide *hide, const CfConvolveStrip *s)
 {
-  const CfConvolveCpu *m = ((const Hide *) data)->m;
-  const CfConvolveStrip *s = m->strips;
-
-  for (; task >= sum_tasks (s); s++)
-    task -= sum_tasks (s);
-  sum_columns (m, s, task, m->scratch + (size_t) thread * m->scratch_size);
+  if (hide->pass == SUM)
+    return s->filtered && hide->m->c.op != CF_CONVOLVE_FILL ? s->ny * cf_divide_up (s->samples, SUM_SAMPLES) : 0;
+  return hide->pass == MEAN ? s->ny : cf_divide_up (s->height, paint_rows (s));
 }
 
 static void
-run_row (void *data, int task, int thread)
+run_task (void *data, int task, int thread)
 {
   const Hide *hide = data;
   const CfConvolveStrip *s = hide->m->strips;
+  uint8_t *scratch = hide->m->scratch + (size_t) thread * hide->m->scratch_size;
 
-  (void) thread;
-  for (; task >= s->ny; s++)
-    task -= s->ny;
-  make_row (hide->m, hide->video, s, task);
-}
-
-static void
-run_paint (void *data, int task, int thread)
-{
-  const CfConvolveCpu *m = ((const Hide *) data)->m;
-  const CfConvolveStrip *s = m->strips;
-
-  for (; task >= cf_divide_up (s->height, paint_rows (s)); s++)
-    task -= cf_divide_up (s->height, paint_rows (s));
-  paint (m, s, task, m->scratch + (size_t) thread * m->scratch_size);
+  for (; task >= n_tasks (hide, s); s++)
+    task -= n_tasks (hide, s);
+  if (hide->pass == SUM)
+    sum_columns (hide->m, s, task, scratch);
+  else if (hide->pass == MEAN)
+    make_row (hide->m, hide->video, s, task);
+  else
+    paint (hide->m, s, task, scratch);
 }
 
 void
 cf_convolve_hide (CfConvolveCpu *m, const CfVideo *video, int n)
 {
-  Hide hide = { m, video };
-  int sums = 0, rows = 0, paints = 0;
+  Hide hide = { m, video, SUM };
 
   make_strips (m, video, n);
-  for (int i = 0; i < m->n_strips; i++) {
-    sums += m->c.op == CF_CONVOLVE_FILL ? 0 : sum_tasks (&m->strips[i]);
-    rows += m->strips[i].ny;
-    paints += cf_divide_up (m->strips[i].height, paint_rows (&m->strips[i]));
+  for (; hide.pass < N_PASSES; hide.pass++) {
+    int tasks = 0;
+
+    for (int i = 0; i < m->n_strips; i++)
+      tasks += n_tasks (&hide, &m->strips[i]);
+    cf_parallel_for (tasks, run_task, &hide);
   }
-  cf_parallel_for (sums, run_sum, &hide);
-  cf_parallel_for (rows, run_row, &hide);
-  cf_parallel_for (paints, run_paint, &hide);
 }

@@ -27,9 +27,8 @@ typedef enum {
 
 typedef enum {
   CF_PATH_COPY,       /* copies words, or the samples of the gray plane */
-  CF_PATH_BOX,        /* box: column sums in 16 or 32 bits, then their sums over the width */
+  CF_PATH_BOX,        /* box: column sums in 16 or 32 bits, then sums of a few or running sums in 32 */
   CF_PATH_BOX_16,     /* box: all sums and the rounding in 16 bits */
-  CF_PATH_BOX_SCAN,   /* box: column sums in 16 bits, then running sums in 32 bits; or both in 32 */
   CF_PATH_SMALL,      /* box or separable, 3 x 3 or 5 x 5, 8 bit: both passes in 16 bits, in registers */
   CF_PATH_MAGNITUDE,  /* lengths of gradients */
   CF_PATH_ROWS_16,    /* separable: both passes and the rounding in 16 bits */
@@ -99,18 +98,19 @@ typedef struct {
   bool rows_signed;      /* sums of a row can be negative */
   bool words;            /* horizontal pass by products of pairs, of samples minus 32768 */
   int32_t words_initial; /* words: the initial value of horizontal sums, which undoes that subtraction */
-  int64_t offset;        /* ROWS_SPLIT, GROUPS: added to the sums to undo subtractions of 32768 */
+  int64_t offset;        /* ROWS_SPLIT, SPLIT, GROUPS: added to the sums to undo subtractions of 32768 */
   bool halves[2];        /* ROWS_SPLIT: halves_out can round, for luma and chroma */
   bool centered;         /* pairs hold samples (or sums) minus 32768 */
   int32_t initial;       /* centered: the initial value of sums, which undoes that subtraction */
 
-  int n_narrow; /* box: levels (see simd.h) whose sums fit 16 bits */
+  bool columns16; /* box: 16 bits hold sums of columns */
 
   /* taps of pairs or single taps; high: the upper halves of weights that 16 bits do not hold */
   CfConvolveTap taps[CF_CONVOLVE_MAX * CF_CONVOLVE_MAX], high[CF_CONVOLVE_MAX * (CF_CONVOLVE_MAX + 1) / 2];
   bool paired; /* the path makes two rows of outputs at a time */
   int n_taps, n_high;
-  int n_groups, second[2]; /* GROUPS: where the second group begins, in taps and in high */
+  int n_groups, begin[3][2]; /* groups of taps: where each begins in taps and in high, and where the last ends */
+  int factor;                /* ROWS_SPLIT, SPLIT, GROUPS: of the upper sums, or those of the second group */
 
   /* PATH_FAST: 3^fast_levels streams, each with a kernel of fast_height rows of fast_pairs pairs */
   int fast_levels, fast_height, fast_pairs;

@@ -90,79 +90,15 @@ horizontal16_bytes (const void *row, int w, int step, const int32_t *c, bool sym
     horizontal16_1 (row, w, step, c, symmetric, n, sums);
 }
 
-static inline void
-vertical_bytes_body (const CfTap *rows, int h, int n, const CfRounding *r, const uint8_t *x8, const CfKeep *keep,
-    uint8_t *out, bool power, bool ties, CfWeights weights)
-{
-  U2 max = (U2) { 0 } + (uint16_t) r->max, d = (U2) { 0 } + (uint16_t) (r->d2 / 2);
-  U2 magic = (U2) { 0 } + (uint16_t) r->magic16;
-  int shift = x8 ? r->log2_reduced : power ? r->log2 - 1 : r->shift16;
-
-  for (int p = 0; p < n; p += V_SIZE) {
-    U2 s[2];
-    U4 bytes;
-
-    for (int v = 0; v < 2; v++)
-      s[v] = (U2) { 0 } + (uint16_t) (x8 ? 0 : r->add / 2);
-    for (int j = 0; j < h; j++) {
-      const uint16_t *x = (const uint16_t *) rows[j].data + p;
-      U2 weight = (U2) { 0 } + (uint16_t) (weights == ONE_TWO_ONE ? 1 + j % 2 : rows[j].weight);
-
-      for (int v = 0; v < 2; v++)
-        s[v] += *(const U2u *) (const void *) (x + v * N2) * weight;
-    }
-    for (int v = 0; v < 2 && !x8; v++) {
-      U2 q = (power ? s[v] : multiply_high (s[v], magic)) >> shift;
-
-      if (ties)
-        q -= q & 1 & (U2) (q * d == s[v]);
-      s[v] = weights == ANY ? minimum2 (q, max) : q;
-    }
-    if (x8) {
-      U4 x = *(const U4u *) (const void *) (x8 + p);
-      uint16_t gain = (uint16_t) r->gain, add = (uint16_t) r->add16;
-
-      s[0] = interleave_low (x, (U2) { 0 }) * (uint16_t) (gain + 1) - ((s[0] * gain + add) >> shift);
-      s[1] = interleave_high (x, (U2) { 0 }) * (uint16_t) (gain + 1) - ((s[1] * gain + add) >> shift);
-    }
-    bytes = pack_bytes (s[0], s[1]);
-    if (n - p < V_SIZE) {
-      uint8_t block[V_SIZE];
-
-      memcpy (block, &bytes, V_SIZE);
-      store_tail_1 (out + p, block, n - p, keep, p);
-      return;
-    }
-    if (keep->mask)
-      bytes = (bytes & ~keep->mask) | (*(const U4u *) (const void *) (keep->src + p) & keep->mask);
-    *(U4u *) (void *) (out + p) = bytes;
-  }
-}
-
 static void
 vertical_bytes (const CfTap *rows, int h, int n, const CfRounding *r, const CfKeep *keep, void *out)
 {
-  bool binomial = h == 3 && rows[0].weight == 1 && rows[1].weight == 2 && rows[2].weight == 1;
-
   if (r->ties)
-    vertical_bytes_body (rows, h, n, r, NULL, keep, out, r->log2 >= 0, true, ANY);
-  else if (r->log2 > 1 && binomial)
-    vertical_bytes_body (rows, 3, n, r, NULL, keep, out, true, false, ONE_TWO_ONE);
-  else if (r->log2 >= 0 && h == 5)
-    vertical_bytes_body (rows, 5, n, r, NULL, keep, out, true, false, ANY);
+    vertical16_body_1 (rows, h, n, r, keep, out, r->log2 >= 0, true, ANY, true);
+  else if (h == 3 && r->log2 >= 0 && rows[0].weight == 1 && rows[1].weight == 2 && rows[2].weight == 1)
+    vertical16_body_1 (rows, 3, n, r, keep, out, true, false, ONE_TWO_ONE, true);
   else
-    vertical_bytes_body (rows, h, n, r, NULL, keep, out, r->log2 >= 0, false, ANY);
-}
-
-static void
-sharpen_bytes (const CfTap *rows, int h, int n, const CfRounding *r, const uint8_t *x, const CfKeep *keep, uint8_t *out)
-{
-  if (h == 3 && rows[0].weight == 1 && rows[1].weight == 2 && rows[2].weight == 1)
-    vertical_bytes_body (rows, 3, n, r, x, keep, out, true, false, ONE_TWO_ONE);
-  else if (h == 5)
-    vertical_bytes_body (rows, 5, n, r, x, keep, out, true, false, ANY);
-  else
-    vertical_bytes_body (rows, h, n, r, x, keep, out, true, false, ANY);
+    vertical16_body_1 (rows, h, n, r, keep, out, r->log2 >= 0, false, ANY, true);
 }
 
 /* ---- 3 x 3 and 5 x 5, 8 bit: both passes in registers ---------------------- */
@@ -200,10 +136,11 @@ small_sums (const uint8_t *x, int size, int step, bool ones, U2 s[2])
 /* The weights 1 2 1 and 1 4 6 4 1 are sums of two neighbours, twice or four times over, which rows of outputs share. */
 ALWAYS_INLINE void
 small_body (const uint8_t *const *rows, int size, int step, int n, const CfRounding *r, const CfKeep *keep,
-    uint8_t *const *out, bool ones)
+    uint8_t *const *out, CfSmall kind)
 {
-  U2 magic = (U2) { 0 } + (uint16_t) r->magic16, add = (U2) { 0 } + (uint16_t) (r->add / 2);
-  int shift = ones ? r->shift16 : r->log2 - 1;
+  U2 magic = (U2) { 0 } + (uint16_t) r->magic16,
+     add = (U2) { 0 } + (uint16_t) (kind == CF_SMALL_SHARPEN ? r->add16 : r->add / 2);
+  int shift = kind == CF_SMALL_BOX ? r->shift16 : kind == CF_SMALL_SHARPEN ? r->log2_reduced : r->log2 - 1;
 
   for (int p = 0; p < n; p += V_SIZE) {
     U2 sums[CF_SMALL_SIZE + CF_SMALL_ROWS - 1][2], before[CF_SMALL_SIZE - 1][2], all[2] = { add, add };
@@ -214,12 +151,12 @@ small_body (const uint8_t *const *rows, int size, int step, int n, const CfRound
       U2 q[2];
       U4 bytes;
 
-      small_sums (rows[j] + p, size, step, ones, sums[j]);
+      small_sums (rows[j] + p, size, step, kind == CF_SMALL_BOX, sums[j]);
 #pragma GCC unroll 2
       for (int v = 0; v < 2; v++) {
         U2 s = sums[j][v], other;
 
-        if (ones) {
+        if (kind == CF_SMALL_BOX) {
           all[v] += s;
           q[v] = multiply_high (all[v], magic) >> shift;
           if (o >= 0)
@@ -233,55 +170,53 @@ small_body (const uint8_t *const *rows, int size, int step, int n, const CfRound
             s += before[k][v];
           before[k][v] = other;
         }
-        q[v] = (s + add) >> shift;
+        q[v] = ((kind == CF_SMALL_SHARPEN ? s * (uint16_t) r->gain : s) + add) >> shift;
       }
       if (o < 0)
         continue;
-      bytes = step == 1 ? (U4) (q[0] | q[1] << 8) : pack_bytes (q[0], q[1]);
-      if (n - p < V_SIZE) {
-        uint8_t block[V_SIZE];
+      if (kind == CF_SMALL_SHARPEN) {
+        U4 x = *(const U4u *) (const void *) (rows[o + size / 2] + p + size / 2 * step);
+        U2 zero = { 0 }, gain = zero + (uint16_t) (r->gain + 1);
 
-        memcpy (block, &bytes, V_SIZE);
-        store_tail_1 (out[o] + p, block, n - p, &keep[o], p);
-        continue;
+        q[0] = (step == 1 ? (U2) x & 255 : interleave_low (x, zero)) * gain - q[0];
+        q[1] = (step == 1 ? (U2) x >> 8 : interleave_high (x, zero)) * gain - q[1];
       }
-      if (step != 1 && keep[o].mask)
-        bytes = (bytes & ~keep[o].mask) | (*(const U4u *) (const void *) (keep[o].src + p) & keep[o].mask);
-      *(U4u *) (void *) (out[o] + p) = bytes;
+      if (step != 1)
+        bytes = pack_bytes (q[0], q[1]);
+      else if (kind == CF_SMALL_SHARPEN)
+        bytes = (U4) interleave_low (pack_bytes (q[0], q[0]), pack_bytes (q[1], q[1]));
+      else
+        bytes = (U4) (q[0] | q[1] << 8);
+      store_bytes (bytes, p, n, &keep[o], out[o]);
     }
   }
 }
 
-static void
-small (const uint8_t *const *rows, int size, int step, int n, const CfRounding *r, const CfKeep *keep,
-    uint8_t *const *out)
-{
-  bool ones = r->log2 < 0;
+#define SMALL(name, kind) \
+  static void name (const uint8_t *const *rows, int size, int step, int n, const CfRounding *r, const CfKeep *keep, \
+      uint8_t *const *out) \
+  { \
+    if (size == 3 && step == 1) \
+      small_body (rows, 3, 1, n, r, keep, out, kind); \
+    else if (size == 3) \
+      small_body (rows, 3, step, n, r, keep, out, kind); \
+    else if (step == 1) \
+      small_body (rows, 5, 1, n, r, keep, out, kind); \
+    else \
+      small_body (rows, 5, step, n, r, keep, out, kind); \
+  }
 
-  if (size == 3 && step == 1 && ones)
-    small_body (rows, 3, 1, n, r, keep, out, true);
-  else if (size == 3 && step == 1)
-    small_body (rows, 3, 1, n, r, keep, out, false);
-  else if (size == 3 && ones)
-    small_body (rows, 3, step, n, r, keep, out, true);
-  else if (size == 3)
-    small_body (rows, 3, step, n, r, keep, out, false);
-  else if (step == 1 && ones)
-    small_body (rows, 5, 1, n, r, keep, out, true);
-  else if (step == 1)
-    small_body (rows, 5, 1, n, r, keep, out, false);
-  else if (ones)
-    small_body (rows, 5, step, n, r, keep, out, true);
-  else
-    small_body (rows, 5, step, n, r, keep, out, false);
-}
+SMALL (small_box, CF_SMALL_BOX)
+SMALL (small_binomial, CF_SMALL_BINOMIAL)
+SMALL (small_sharpen, CF_SMALL_SHARPEN)
+#undef SMALL
 #endif
 
 /* ---- separable, 16 bit: products of pairs in both passes ------------------ */
 
 #ifndef NO_BYTE_LANES
-static inline void
-horizontal_words_body (const uint16_t *x, int w, int step, const int32_t *c, int32_t initial, int n, int32_t *sums)
+static void
+horizontal_words (const uint16_t *x, int w, int step, const int32_t *c, int32_t initial, int n, int32_t *sums)
 {
   U2 flip = (U2) { 0 } + 0x8000, zero = { 0 };
   U8 lower, upper;
@@ -301,17 +236,6 @@ horizontal_words_body (const uint16_t *x, int w, int step, const int32_t *c, int
     *(U4u *) (void *) (sums + p) = (U4) (V_SIZE == 16 ? (U8) low : shuffle8 ((U8) low, (U8) high, lower));
     *(U4u *) (void *) (sums + p + N4) = (U4) (V_SIZE == 16 ? (U8) high : shuffle8 ((U8) low, (U8) high, upper));
   }
-}
-
-static void
-horizontal_words (const uint16_t *x, int w, int step, const int32_t *c, int32_t initial, int n, int32_t *sums)
-{
-  if (w == 3)
-    horizontal_words_body (x, 3, step, c, initial, n, sums);
-  else if (w == 5)
-    horizontal_words_body (x, 5, step, c, initial, n, sums);
-  else
-    horizontal_words_body (x, w, step, c, initial, n, sums);
 }
 
 static void

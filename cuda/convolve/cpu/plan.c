@@ -69,15 +69,15 @@ set_rounding (CfConvolveCpu *m, int kind, int reduced)
   r->top = r->d2 * (c->max + 1) - 1;
   r->inverse = 1.0 / (double) r->d2;
   r->log2 = exact_log2 (r->d2);
-  r->inverse_float = (float) r->inverse;
-  r->by_float = r->d2 * (c->max + 1) <= 1 << 21 && c->abs_sum * c->max < 1 << 21 && r->add > -(1 << 21) &&
-      r->add < 1 << 21;
-  r->by_scale = r->by_float && c->bits == 8 && r->add <= r->d2 && r->add >= -r->d2;
-  r->by_odd = c->op == CF_CONVOLVE_LINEAR && c->bits == 16 && r->log2 < 0 && r->add & 1 && r->d2 < 80 && !(r->d2 & 1) &&
-      c->abs_sum * c->max < 1 << 24 && r->add <= r->d2 && r->add >= -r->d2;
-  r->offset_odd = (float) ((double) r->add * r->inverse);
   r->scale = (float) (2 * r->inverse);
   r->offset = (float) (((double) r->add + 0.5) * r->inverse);
+  r->by_scale = r->d2 * (c->max + 1) <= 1 << 21 && c->abs_sum * c->max < 1 << 21 &&
+      llabs (r->add) <= r->d2 * c->mid / 2;
+  if (c->op == CF_CONVOLVE_LINEAR && c->bits == 16 && r->add & 1 && r->d2 < 80 && c->abs_sum * c->max < 1 << 24 &&
+      llabs (r->add) <= r->d2) {
+    r->by_scale = true;
+    r->offset = (float) ((double) r->add * r->inverse);
+  }
   m->narrow[kind] = c->narrow;
   /* a shift needs no multiplier, and 32 bits may hold the reduced sums */
   if (c->op == CF_CONVOLVE_LINEAR && r->log2 >= 0 && r->log2 < 31 && r->add > -(1 << 30) && r->add < 1 << 30 &&
@@ -179,26 +179,19 @@ fits_halves (const CfConvolution *c, CfRounding *r, int64_t limit)
 
 /* ---- taps ---------------------------------------------------------------- */
 
-static int32_t
-low_half (int32_t weight)
-{
-  return (int16_t) (weight & 0xffff);
-}
-
-static int32_t
-high_half (int32_t weight)
-{
-  return (int32_t) (((int64_t) weight - low_half (weight)) / 65536);
-}
-
 /* Returns the lower (`high`: upper) halves of the weights of two rows as one word; weight = 65536 upper + lower. */
 static int32_t
 pair_of (int32_t first, int32_t second, bool high)
 {
-  uint32_t a = (uint32_t) (high ? high_half (first) : low_half (first));
-  uint32_t b = (uint32_t) (high ? high_half (second) : low_half (second));
+  const int64_t weights[2] = { first, second };
+  uint32_t halves[2];
 
-  return (int32_t) ((a & 0xffff) | b << 16);
+  for (int i = 0; i < 2; i++) {
+    int16_t lower = (int16_t) (weights[i] & 0xffff);
+
+    halves[i] = (uint32_t) (high ? (weights[i] - lower) / 65536 : lower);
+  }
+  return (int32_t) ((halves[0] & 0xffff) | halves[1] << 16);
 }
 
 /* Adds two pairs of weights to the current group of taps, or begins the next group where the absolute weights of a
@@ -209,8 +202,8 @@ add_to_group (CfConvolveCpu *m, const int32_t c[3], int64_t sum[2])
   int64_t middle = llabs (c[1]), both[2] = { middle + llabs (c[2]), llabs (c[0]) + middle };
 
   if (sum[0] + both[0] >= 1 << 16 || sum[1] + both[1] >= 1 << 16) {
-    m->second[0] = m->n_taps;
-    m->second[1] = m->n_high;
+    m->begin[1][0] = m->n_taps;
+    m->begin[1][1] = m->n_high;
     m->n_groups += both[0] < 1 << 16 && both[1] < 1 << 16 ? 1 : CF_CONVOLVE_MAX;
     sum[0] = sum[1] = 0;
   }
@@ -218,10 +211,10 @@ add_to_group (CfConvolveCpu *m, const int32_t c[3], int64_t sum[2])
   sum[1] += both[1];
 }
 
-/* Lists the taps of a w x h matrix for rows in pairs. Rows -1 and h, which pair
- * up with rows of the matrix, have weight 0. */
+/* Lists the taps of a w x h matrix for rows in pairs, in groups if wanted. Rows -1 and h, which pair up with rows of
+ * the matrix, have weight 0. */
 static void
-list_pairs (CfConvolveCpu *m, const int32_t *weights, int w, int h)
+list_pairs (CfConvolveCpu *m, const int32_t *weights, int w, int h, bool groups)
 {
   int64_t sum[2] = { 0 };
 
@@ -237,7 +230,8 @@ list_pairs (CfConvolveCpu *m, const int32_t *weights, int w, int h)
 
         c[k] = row >= 0 && row < h ? weights[row * w + i] : 0;
       }
-      add_to_group (m, c, sum);
+      if (groups)
+        add_to_group (m, c, sum);
       for (int high = 0; high < 2; high++) {
         CfConvolveTap tap = {
           .j = (uint8_t) j,
@@ -253,6 +247,11 @@ list_pairs (CfConvolveCpu *m, const int32_t *weights, int w, int h)
           m->taps[m->n_taps++] = tap;
       }
     }
+  m->begin[0][0] = m->begin[0][1] = 0;
+  if (m->n_groups <= 2) {
+    m->begin[m->n_groups][0] = m->n_taps;
+    m->begin[m->n_groups][1] = m->n_high;
+  }
 }
 
 static void
@@ -272,8 +271,7 @@ prefer_small (CfConvolveCpu *m, bool box)
 {
   const CfConvolution *c = &m->c;
 
-  if (!m->simd->small || c->bits != 8 || c->op != CF_CONVOLVE_LINEAR ||
-      (box && c->w > 3 && cf_format_info (m->format)->comp[0].step > 1))
+  if (!m->simd->small[0] || c->bits != 8 || (box && cf_format_info (m->format)->comp[0].step > 1))
     return;
   if (cf_small_fits (m->row, m->col, box, c->w, c->h, &m->rounding[0]) &&
       cf_small_fits (m->row, m->col, box, c->w, c->h, &m->rounding[1]))
@@ -340,31 +338,13 @@ fit_words (const int32_t *v, int n, bool negative, int64_t abs_sum)
   return abs_sum < 1 << 16 || (abs_sum == 1 << 16 && !negative);
 }
 
-/* Sets the constants that undo the subtraction of 32768. Samples are x = 32768 + x', so horizontal sums are
- * A = 32768 R + A', R the sum of the row's weights. A' = 2^16 u + 32768 + l with signed 16-bit u and l. With C the sum
- * of the column's weights, S = 2^16 sum c u + sum c l + 32768 (R + 1) C. */
-static void
-set_words (CfConvolveCpu *m, CfConvolvePath path, int64_t limit)
-{
-  int64_t row = 0, col = 0;
-
-  for (int i = 0; i < m->c.w; i++)
-    row += m->row[i];
-  for (int j = 0; j < m->c.h; j++)
-    col += m->col[j];
-  m->words_initial = path == CF_PATH_ROWS_32 ? (int32_t) ((uint32_t) row << 15) : 0;
-  m->offset = (row + 1) * col * 32768;
-  for (int kind = 0; kind < 2; kind++)
-    m->halves[kind] = !m->rows_signed && fits_halves (&m->c, &m->rounding[kind], limit);
-}
-
 static bool
 sums_fit16 (CfConvolveCpu *m, int kind, int64_t limit)
 {
   CfRounding *r = &m->rounding[kind];
 
   if (m->c.op == CF_CONVOLVE_UNSHARP)
-    return m->simd->sharpen8 && sharpen_fits16 (r, limit);
+    return m->simd->small[0] && sharpen_fits16 (r, limit) && cf_small_fits (m->row, m->col, false, m->c.w, m->c.h, r);
   return fits16 (r, limit + r->add / 2);
 }
 
@@ -378,6 +358,7 @@ prepare_separable (CfConvolveCpu *m)
   bool words = c->bits > 8 && m->simd->horizontal_words;
   int64_t row = abs_sum_of (m->row, c->w, &negative_row) * c->max, col = abs_sum_of (m->col, c->h, &negative_col);
   /* The sums of weights are at most 2^47, so 64 bits hold one of them times 2^16; the product of both must fit, too. */
+  int64_t row_sum = 0, col_sum = 0;
   bool small = row < (int64_t) 1 << 32 && col < (int64_t) 1 << 31;
   CfConvolvePath path;
 
@@ -410,23 +391,24 @@ prepare_separable (CfConvolveCpu *m)
   /* luma and chroma share one list of taps and so one path: luma's sums with the bias may not fit where chroma's do */
   if (m->path[0] != m->path[1])
     m->path[0] = m->path[1] = path;
-  m->centered = false;
-  m->initial = 0;
+  m->factor = 1 << 16;
   m->words = words && fit_words (m->row, c->w, negative_row, row / c->max);
-  set_words (m, path, row * col);
-  if (path == CF_PATH_ROWS_SPLIT)
-    list_pairs (m, m->col, 1, c->h);
-  else if (m->path[0] == CF_PATH_ROWS_PAIRS) {
-    list_pairs (m, m->col, 1, c->h);
-    m->centered = !negative_row;
-    if (m->centered) {
-      uint32_t sum = 0;
-
-      for (int j = 0; j < c->h; j++)
-        sum += (uint32_t) m->col[j];
-      m->initial = (int32_t) (sum << 15);
-    }
-  } else
+  m->centered = m->path[0] == CF_PATH_ROWS_PAIRS && !negative_row;
+  /* What undoes the subtraction of 32768. Samples are x = 32768 + x', so horizontal sums are A = 32768 R + A' with R
+   * the sum of the row's weights. A' = 2^16 u + 32768 + l with signed 16-bit u and l. With C the sum of the column's
+   * weights, S = 2^16 sum c u + sum c l + 32768 (R + 1) C. */
+  for (int i = 0; i < c->w; i++)
+    row_sum += m->row[i];
+  for (int j = 0; j < c->h; j++)
+    col_sum += m->col[j];
+  m->initial = m->centered ? (int32_t) ((uint32_t) col_sum << 15) : 0;
+  m->words_initial = path == CF_PATH_ROWS_32 ? (int32_t) ((uint32_t) row_sum << 15) : 0;
+  m->offset = (row_sum + 1) * col_sum * 32768;
+  for (int kind = 0; kind < 2; kind++)
+    m->halves[kind] = !m->rows_signed && fits_halves (c, &m->rounding[kind], row * col);
+  if (path == CF_PATH_ROWS_SPLIT || m->path[0] == CF_PATH_ROWS_PAIRS)
+    list_pairs (m, m->col, 1, c->h, false);
+  else
     list_single (m, m->col, 1, c->h);
   if (m->path[0] == CF_PATH_ROWS_16)
     prefer_small (m, false);
@@ -445,22 +427,16 @@ prepare_box (CfConvolveCpu *m)
   const CfConvolution *c = &m->c;
   int64_t column = (int64_t) c->h * c->max;
   bool small = true, scans = cf_format_info (m->format)->comp[0].step == 4 && c->w > SCAN_FROM;
-  bool words; /* running sums of columns of 32 bits, where 32 bits suffice for rounding */
 
-  m->n_narrow = 0;
-  while (column << m->n_narrow < 1 << 16)
-    m->n_narrow++;
+  m->columns16 = column < 1 << 16;
   for (int kind = 0; kind < 2; kind++) {
     set_rounding (m, kind, 0);
     scans = scans && cf_can_fuse_scan (m, kind);
     small = fits16 (&m->rounding[kind], column * c->w + m->rounding[kind].add / 2) && small;
   }
-  words = c->w > CF_FEW_COLUMNS && m->narrow[0] && m->narrow[1];
-  if (small && !scans) {
-    m->path[0] = m->path[1] = CF_PATH_BOX_16;
+  m->path[0] = m->path[1] = small && !scans ? CF_PATH_BOX_16 : CF_PATH_BOX;
+  if (small && !scans)
     prefer_small (m, true);
-  } else
-    m->path[0] = m->path[1] = column < 1 << 16 || words ? CF_PATH_BOX_SCAN : CF_PATH_BOX;
 }
 
 /* ---- which variant ------------------------------------------------------- */
@@ -508,19 +484,22 @@ prepare (CfConvolveCpu *m, CfConvolveVariant variant)
       path = c->abs_sum <= INT32_MAX / c->max ? CF_PATH_PAIRS : CF_PATH_GROUPS;
       if (!dense || (path == CF_PATH_GROUPS && c->bits < 16))
         return false;
-      list_pairs (m, c->weights, c->w, c->h);
+      list_pairs (m, c->weights, c->w, c->h, path == CF_PATH_GROUPS);
       if (path == CF_PATH_GROUPS && m->n_groups > 2)
         return false;
       m->centered = c->bits == 16;
       m->initial = m->centered && path == CF_PATH_PAIRS ? (int32_t) ((uint32_t) c->sum << 15) : 0;
       m->offset = c->sum * 32768;
+      m->factor = m->n_groups - 1;
       break;
     case CF_CONVOLVE_V_SPLIT:
       path = CF_PATH_SPLIT;
       if (!dense || c->bits == 8 || c->abs_sum > INT32_MAX / 255)
         return false;
-      list_pairs (m, c->weights, c->w, c->h);
+      list_pairs (m, c->weights, c->w, c->h, false);
       m->initial = 0;
+      m->offset = 0;
+      m->factor = 1 << 8;
       break;
     case CF_CONVOLVE_V_HIDE:
       path = CF_PATH_HIDE;
@@ -764,6 +743,10 @@ update (CfPlan *plan, CfStatus *status)
     if (code != CF_OK)
       return code;
     m->c = c;
+    if (c.op == CF_CONVOLVE_COPY) { /* no sample needs its neighbours */
+      m->c.w = m->c.h = 1;
+      m->c.ax = m->c.ay = 0;
+    }
     m->params = plan->params;
   }
   variant = plan->preferred < 0 ? choose_variant (m) : (CfConvolveVariant) plan->preferred;

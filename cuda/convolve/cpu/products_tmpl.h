@@ -5,7 +5,7 @@
  * products to a sum, add_pairs (s, a, b); P (name) makes the names distinct. */
 
 /* Two rows of outputs share each load: loads cost more than products, since most of them cross a cache line. */
-static inline void
+ALWAYS_INLINE void
 P (products_block) (const CfPairTap *taps, int n_taps, int p, int32_t initial, int32_t *const high[2], U4 first[4],
     U4 second[4])
 {
@@ -29,43 +29,34 @@ P (products_block) (const CfPairTap *taps, int n_taps, int p, int32_t initial, i
   }
 }
 
-static void
-P (products) (const CfPairTap *taps, int n_taps, int n, int32_t initial, int32_t *const high[2], int32_t *const s[2])
+ALWAYS_INLINE void
+P (products_body) (const CfPairTap *taps, int n_taps, int n, int32_t initial, int32_t *const high[2],
+    int32_t *const s[2], const CfRounding *r, const CfKeep keep[2], uint8_t *const out[2], bool rounds, bool power,
+    bool ties, bool scaled)
 {
   for (int p = 0; p < n; p += 4 * N4) {
     U4 first[4], second[4];
 
     P (products_block) (taps, n_taps, p, initial, high, first, second);
-    for (int v = 0; v < 4; v++) {
+    for (int v = 0; !rounds && v < 4; v++) {
       *(U4u *) (void *) (s[0] + p + v * N4) = first[v];
       *(U4u *) (void *) (s[1] + p + v * N4) = second[v];
+    }
+    if (rounds) {
+      round_store_1 (first, p, n, r, &keep[0], out[0], power, ties, scaled);
+      round_store_1 (second, p, n, r, &keep[1], out[1], power, ties, scaled);
     }
   }
 }
 
-static inline void
-P (products_out_body) (const CfPairTap *taps, int n_taps, int n, int32_t initial, int32_t *const high[2],
-    const CfRounding *r, const CfKeep keep[2], uint8_t *const out[2], bool power, bool ties)
-{
-  for (int p = 0; p < n; p += 4 * N4) {
-    U4 first[4], second[4];
-
-    P (products_block) (taps, n_taps, p, initial, high, first, second);
-    round_store8 (first, p, n, r, &keep[0], out[0], power, ties);
-    round_store8 (second, p, n, r, &keep[1], out[1], power, ties);
-  }
-}
-
 static void
-P (products_out) (const CfPairTap *taps, int n_taps, int n, int32_t initial, int32_t *const high[2],
+P (products) (const CfPairTap *taps, int n_taps, int n, int32_t initial, int32_t *const high[2], int32_t *const s[2],
     const CfRounding *r, const CfKeep keep[2], uint8_t *const out[2])
 {
-  if (r->log2 >= 0 && r->ties)
-    P (products_out_body) (taps, n_taps, n, initial, high, r, keep, out, true, true);
-  else if (r->log2 >= 0)
-    P (products_out_body) (taps, n_taps, n, initial, high, r, keep, out, true, false);
+  if (s)
+    P (products_body) (taps, n_taps, n, initial, high, s, NULL, NULL, NULL, false, false, false, false);
   else
-    P (products_out_body) (taps, n_taps, n, initial, high, r, keep, out, false, false);
+    EACH_ROUNDING (r, P (products_body), taps, n_taps, n, initial, high, NULL, r, keep, out, true)
 }
 
 /* Makes the sums of a stream at sample p: row r of pairs contributes to rows r - height + 1 .. r of outputs. */
@@ -109,8 +100,7 @@ P (fast_stream) (const CfFast *f, int height, const uint32_t *const *rows, const
 ALWAYS_INLINE void
 P (fast_body) (const CfFast *f, int height, int n, int32_t *const *s)
 {
-  static const int streams[] = { 1, 3, 9, 27 };
-  int n_streams = streams[f->levels], n_rows = height + CF_FAST_ROWS - 1, phases = 1 << f->levels;
+  int n_streams = cf_fast_streams (f->levels), n_rows = height + CF_FAST_ROWS - 1, phases = 1 << f->levels;
   FastSums sums[CF_FAST_MAX_STREAMS];
 
   for (int p = 0; p < n; p += FAST_V * N4) {

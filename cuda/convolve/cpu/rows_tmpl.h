@@ -42,12 +42,18 @@ N (load2) (const T *x)
 #endif
 }
 
-/* Stores two vectors of 16-bit numbers that fit T; `keep` is for 8-bit samples only. */
+/* Stores two vectors of 16-bit numbers that fit T; `keep`, and `lanes` (bytes interleaved by lanes), are for 8-bit
+ * samples only. */
 static inline void
-N (store2) (T *x, const U2 v[2], uint32_t keep, const uint8_t *from)
+N (store2) (T *x, const U2 v[2], uint32_t keep, const uint8_t *from, bool lanes)
 {
+  (void) lanes;
 #if SIZE == 1
+#ifdef NO_BYTE_LANES
   U4 bytes = pack_in_order (v);
+#else
+  U4 bytes = lanes ? pack_bytes (v[0], v[1]) : pack_in_order (v);
+#endif
 
   if (keep)
     bytes = (bytes & ~keep) | (*(const U4u *) (const void *) from & keep);
@@ -70,11 +76,11 @@ N (load4) (const T *x)
 #endif
 }
 
-/* Weighted sums along a row, in vectors of the type U, of so many numbers of the type C. With a constant width the
- * compiler unrolls the loops over taps. */
+/* Weighted sums along a row, in vectors of the type U, of so many numbers of the type C. */
 #define HORIZONTAL(name, C, U, lanes, load) \
-  static inline void N (name) (const T *x, int w, int step, const int32_t *c, bool symmetric, int n, C *sums) \
+  static void N (name) (const void *row, int w, int step, const int32_t *c, bool symmetric, int n, C *sums) \
   { \
+    const T *x = row; \
     int half = symmetric ? w / 2 : 0; \
 \
     for (int p = 0; p < n; p += 4 * lanes) { \
@@ -98,47 +104,90 @@ N (load4) (const T *x)
     } \
   }
 
-HORIZONTAL (horizontal16_body, uint16_t, U2, N2, load2)
-HORIZONTAL (horizontal32_body, uint32_t, U4, N4, load4)
+HORIZONTAL (horizontal16, uint16_t, U2, N2, load2)
+HORIZONTAL (horizontal32, uint32_t, U4, N4, load4)
 #undef HORIZONTAL
-
-static void
-N (horizontal16) (const void *row, int w, int step, const int32_t *c, bool symmetric, int n, uint16_t *sums)
-{
-  if (symmetric && w == 3 && c[0] == 1 && c[1] == 2)
-    N (horizontal16_body) (row, 3, step, (const int32_t[]) { 1, 2, 1 }, true, n, sums);
-  else if (symmetric && w == 3)
-    N (horizontal16_body) (row, 3, step, c, true, n, sums);
-  else if (symmetric && w == 5)
-    N (horizontal16_body) (row, 5, step, c, true, n, sums);
-  else if (symmetric && w == 7)
-    N (horizontal16_body) (row, 7, step, c, true, n, sums);
-  else
-    N (horizontal16_body) (row, w, step, c, symmetric, n, sums);
-}
-
-static void
-N (horizontal32) (const void *row, int w, int step, const int32_t *c, bool symmetric, int n, uint32_t *sums)
-{
-  if (symmetric && w == 3 && c[0] == 1 && c[1] == 2)
-    N (horizontal32_body) (row, 3, step, (const int32_t[]) { 1, 2, 1 }, true, n, sums);
-  else
-    N (horizontal32_body) (row, w, step, c, symmetric, n, sums);
-}
 
 /* Stores the last n samples of a row, from sample p on, which do not fill whole vectors. */
 static inline void
 N (store_tail) (T *out, const T *block, int n, const CfKeep *keep, int p)
 {
-  if (keep->mask)
+  if (SIZE == 1 && keep->mask)
     blend ((uint8_t *) out, keep->src + p, keep->mask, n / 4, (const uint8_t *) block);
   else
     memcpy (out, block, (size_t) n * sizeof (T));
 }
 
+#if SIZE == 1
+/* Stores a vector of samples p .. of a row of n, or those of it that lie in the row. */
+ALWAYS_INLINE void
+store_bytes (U4 bytes, int p, int n, const CfKeep *keep, uint8_t *out)
+{
+  uint8_t block[V_SIZE];
+
+  if (n - p < V_SIZE) {
+    memcpy (block, &bytes, V_SIZE);
+    store_tail_1 (out + p, block, n - p, keep, p);
+    return;
+  }
+  if (keep->mask)
+    bytes = (bytes & ~keep->mask) | (*(const U4u *) (const void *) (keep->src + p) & keep->mask);
+  *(U4u *) (void *) (out + p) = bytes;
+}
+#endif
+
+/* Saturates quotients and stores them as samples p .. p + 4 N4 - 1 of a row of n; `keep` is for 8-bit samples only. */
+ALWAYS_INLINE void
+N (store4) (const S4 q[4], int p, int n, int max, const CfKeep *keep, T *out)
+{
+#if SIZE == 1
+  (void) max;
+  store_bytes (saturate (q), p, n, keep, out);
+#else
+  T block[4 * N4], *to = n - p < 4 * N4 ? block : out + p;
+
+  (void) keep;
+  for (int v = 0; v < 2; v++)
+    *(U2u *) (void *) (to + v * N2) = saturate2 (q[2 * v], q[2 * v + 1], (U2) { 0 } + (uint16_t) max);
+  if (to == block)
+    memcpy (out + p, block, (size_t) (n - p) * sizeof *out);
+#endif
+}
+
+/* Rounds sums and stores them as store4: by a power of two, by a scale or by `magic`. */
+ALWAYS_INLINE void
+N (round_store) (const U4 s[4], int p, int n, const CfRounding *r, const CfKeep *keep, T *out, bool power, bool ties,
+    bool scaled)
+{
+  S4 mask = (S4) { 0 } + (int32_t) (power ? (1u << r->log2) - 1 : 0), q[4];
+  U4 magic = (U4) { 0 } + r->magic, d2 = (U4) { 0 } + (uint32_t) r->d2;
+  U4 odd_lanes;
+
+  for (int l = 0; l < N4; l++)
+    odd_lanes[l] = (uint32_t) (l % 2 ? N4 + l : l + 1);
+  for (int v = 0; v < 4; v++) {
+    S4 number = (S4) (2 * s[v] + (uint32_t) r->add);
+
+    if (power) {
+      q[v] = number >> r->log2;
+      if (ties)
+        q[v] -= q[v] & 1 & (S4) ((number & mask) == 0);
+    } else if (scaled)
+      q[v] = __builtin_convertvector (__builtin_convertvector ((S4) s[v], Float4) * r->scale + r->offset, S4);
+    else {
+      U4 u = (U4) (number & ~(number >> 31)), quotient;
+
+      quotient = shuffle4 ((U4) multiply_even (u, magic), (U4) multiply_even ((U8) u >> 32, magic), odd_lanes);
+      quotient >>= r->shift;
+      q[v] = (S4) (ties ? quotient - (quotient & 1 & (U4) (quotient * d2 == u)) : quotient);
+    }
+  }
+  N (store4) (q, p, n, r->max, keep, out);
+}
+
 ALWAYS_INLINE void
 N (vertical16_body) (const CfTap *rows, int h, int n, const CfRounding *r, const CfKeep *keep, T *out, bool power,
-    bool ties, CfWeights weights)
+    bool ties, CfWeights weights, bool lanes)
 {
   U2 max = (U2) { 0 } + (uint16_t) r->max, d = (U2) { 0 } + (uint16_t) (r->d2 / 2);
   U2 magic = (U2) { 0 } + (uint16_t) r->magic16, add = (U2) { 0 } + (uint16_t) (r->add / 2);
@@ -170,7 +219,7 @@ N (vertical16_body) (const CfTap *rows, int h, int n, const CfRounding *r, const
       s[v] = minimum2 (ties ? q - (q & 1 & (U2) (q * d == s[v])) : q, max);
     }
     for (int v = 0; v < 4; v += 2)
-      N (store2) (to + v * N2, s + v, to == block ? 0 : keep->mask, keep->src + p + v * N2);
+      N (store2) (to + v * N2, s + v, to == block ? 0 : keep->mask, keep->src + p + v * N2, lanes);
     if (to == block)
       N (store_tail) (out + p, block, n - p, keep, p);
   }
@@ -179,24 +228,22 @@ N (vertical16_body) (const CfTap *rows, int h, int n, const CfRounding *r, const
 static void
 N (vertical16) (const CfTap *rows, int h, int n, const CfRounding *r, const CfKeep *keep, void *out)
 {
-  bool ones = true, binomial = h == 3 && rows[0].weight == 1 && rows[1].weight == 2 && rows[2].weight == 1;
+  bool ones = true;
 
   for (int j = 0; j < h; j++)
     ones = ones && rows[j].weight == 1;
   if (r->ties)
-    N (vertical16_body) (rows, h, n, r, keep, out, r->log2 >= 0, true, ANY);
-  else if (r->log2 >= 0 && binomial)
-    N (vertical16_body) (rows, 3, n, r, keep, out, true, false, ONE_TWO_ONE);
+    N (vertical16_body) (rows, h, n, r, keep, out, r->log2 >= 0, true, ANY, false);
   else if (r->log2 >= 0)
-    N (vertical16_body) (rows, h, n, r, keep, out, true, false, ANY);
+    N (vertical16_body) (rows, h, n, r, keep, out, true, false, ANY, false);
   else if (ones && h == 5 && are_neighbours (rows, 8))
-    N (vertical16_body) (rows, 5, n, r, keep, out, false, false, PIXELS);
+    N (vertical16_body) (rows, 5, n, r, keep, out, false, false, PIXELS, false);
   else if (ones && h == 3)
-    N (vertical16_body) (rows, 3, n, r, keep, out, false, false, ONES);
+    N (vertical16_body) (rows, 3, n, r, keep, out, false, false, ONES, false);
   else if (ones)
-    N (vertical16_body) (rows, h, n, r, keep, out, false, false, ONES);
+    N (vertical16_body) (rows, h, n, r, keep, out, false, false, ONES, false);
   else
-    N (vertical16_body) (rows, h, n, r, keep, out, false, false, ANY);
+    N (vertical16_body) (rows, h, n, r, keep, out, false, false, ANY, false);
 }
 
 #define COLUMN(name, C) \
@@ -254,48 +301,24 @@ N (gradient) (const void *const row[3], int step, int n, int m, int middle, int3
 
 /* ---- rounding ----------------------------------------------------------- */
 
-static void
-N (round32) (const int32_t *restrict s, int n, const CfRounding *r, void *out_)
+ALWAYS_INLINE void
+N (round32_body) (const int32_t *s, int n, const CfRounding *r, T *out, bool power, bool ties, bool scaled)
 {
-  T *restrict out = out_;
-  int32_t add = (int32_t) r->add, max = r->max;
-  int shift = r->log2 < 0 ? r->shift : r->log2;
+  const CfKeep none = { 0 };
 
-  if (r->log2 >= 0 && !r->ties)
-    for (int i = 0; i < n; i++) {
-      int32_t q = (2 * s[i] + add) >> shift;
+  for (int p = 0; p < n; p += 4 * N4) {
+    U4 sum[4];
 
-      q = q < 0 ? 0 : q;
-      out[i] = (T) (q < max ? q : max);
-    }
-  else if (r->log2 >= 0) {
-    int32_t mask = (int32_t) ((1u << shift) - 1);
-
-    for (int i = 0; i < n; i++) {
-      int32_t v = 2 * s[i] + add, q = v >> shift;
-
-      q -= (v & mask) == 0 ? q & 1 : 0;
-      q = q < 0 ? 0 : q;
-      out[i] = (T) (q < max ? q : max);
-    }
-  } else if (r->by_float && !r->ties)
-    for (int i = 0; i < n; i++) {
-      int32_t v = 2 * s[i] + add, q;
-
-      q = (int32_t) (((float) (v < 0 ? 0 : v) + 0.5f) * r->inverse_float);
-      out[i] = (T) (q < max ? q : max);
-    }
-  else {
-    uint32_t magic = r->magic, d2 = (uint32_t) r->d2, odd = r->ties, top = (uint32_t) max;
-
-    for (int i = 0; i < n; i++) {
-      int32_t v = 2 * s[i] + add;
-      uint32_t u = v < 0 ? 0 : (uint32_t) v, q = (uint32_t) ((uint64_t) u * magic >> 32) >> shift;
-
-      q -= q * d2 == u ? q & odd : 0;
-      out[i] = (T) (q < top ? q : top);
-    }
+    for (int v = 0; v < 4; v++)
+      sum[v] = *(const U4u *) (const void *) (s + p + v * N4);
+    N (round_store) (sum, p, n, r, &none, out, power, ties, scaled);
   }
+}
+
+static void
+N (round32) (const int32_t *s, int n, const CfRounding *r, void *out)
+{
+  EACH_ROUNDING (r, N (round32_body), s, n, r, out)
 }
 
 /* The estimate q is off by one at most before the correction: q is far below 2^52. */
@@ -329,8 +352,10 @@ N (round64) (const int64_t *restrict s, int n, const CfRounding *r, void *out_)
 static inline void
 N (unsharp_reduced_body) (const int32_t *s, const T *x, int n, const CfRounding *r, T *out, bool once)
 {
+
+  const CfKeep none = { 0 };
+
   for (int p = 0; p < n; p += 4 * N4) {
-    T block[4 * N4], *to = n - p < 4 * N4 ? block : out + p;
     S4 q[4];
 
     for (int v = 0; v < 4; v++) {
@@ -341,14 +366,7 @@ N (unsharp_reduced_body) (const int32_t *s, const T *x, int n, const CfRounding 
       change = (once ? change : change * (uint32_t) r->gain) + (uint32_t) r->add_reduced;
       q[v] = (S4) (in + (U4) ((S4) change >> r->log2_reduced));
     }
-#if SIZE == 1
-    *(U4u *) (void *) to = saturate (q);
-#else
-    for (int v = 0; v < 2; v++)
-      *(U2u *) (void *) (to + v * N2) = saturate2 (q[2 * v], q[2 * v + 1], (U2) { 0 } + (uint16_t) r->max);
-#endif
-    if (to == block)
-      memcpy (out + p, block, (size_t) (n - p) * sizeof *out);
+    N (store4) (q, p, n, r->max, &none, out);
   }
 }
 

@@ -17,18 +17,42 @@
 
 #define N(name) GLUE (name##_, SIZE)
 
-static void
-blend (uint8_t *to, const uint8_t *from, uint32_t keep, int n, const uint8_t *row)
+static inline void
+blend_body (uint8_t *to, const uint8_t *from, uint32_t keep, int n, const uint8_t *row, bool spreads)
 {
   for (int i = 0; i < n; i++) {
-    uint32_t old, pixel;
+    uint32_t old, pixel = row[i] * 0x01010101u;
 
     memcpy (&old, from + 4 * i, 4);
-    memcpy (&pixel, row + 4 * i, 4);
+    if (!spreads)
+      memcpy (&pixel, row + 4 * i, 4);
     pixel = (old & keep) | (pixel & ~keep);
     memcpy (to + 4 * i, &pixel, 4);
   }
 }
+
+static void
+blend (uint8_t *to, const uint8_t *from, uint32_t keep, int n, const uint8_t *row)
+{
+  blend_body (to, from, keep, n, row, false);
+}
+
+static void
+spread (uint8_t *to, const uint8_t *from, uint32_t keep, int n, const uint8_t *row)
+{
+  blend_body (to, from, keep, n, row, true);
+}
+
+/* Calls `loop` with constants for how r rounds: by a power of two, with ties, by a scale. */
+#define EACH_ROUNDING(r, loop, ...) \
+  if (r->log2 >= 0 && r->ties) \
+    loop (__VA_ARGS__, true, true, false); \
+  else if (r->log2 >= 0) \
+    loop (__VA_ARGS__, true, false, false); \
+  else if (r->by_scale && !r->ties) \
+    loop (__VA_ARGS__, false, false, true); \
+  else \
+    loop (__VA_ARGS__, false, r->ties, false);
 
 /* The weights of rows, where a loop is specialised for them. */
 typedef enum { ANY, ONES, ONE_TWO_ONE, PIXELS } CfWeights; /* PIXELS: ones, for are_neighbours */
@@ -91,18 +115,6 @@ gray (const uint8_t *const from[3], int step, int n, uint8_t *row, bool luma)
   EACH_STEP (step, gray_body, from[0], from[1], from[2], n, row, luma)
 }
 
-static void
-spread (uint8_t *to, const uint8_t *from, uint32_t keep, int n, const uint8_t *row)
-{
-  for (int i = 0; i < n; i++) {
-    uint32_t old, pixel = row[i] * 0x01010101u;
-
-    memcpy (&old, from + 4 * i, 4);
-    pixel = (old & keep) | (pixel & ~keep);
-    memcpy (to + 4 * i, &pixel, 4);
-  }
-}
-
 /* ---- dense -------------------------------------------------------------- */
 
 static void
@@ -115,35 +127,6 @@ pair_bytes (const uint16_t *restrict a, const uint16_t *restrict b, int n, uint3
     upper[i] = both >> 8 & 0x00ff00ffu;
     lower[i] = both & 0x00ff00ffu;
   }
-}
-
-/* Rounds sums p .. p + 4 N4 - 1 of a row of n to 8-bit samples, as round32. */
-static inline void
-round_store8 (const U4 s[4], int p, int n, const CfRounding *r, const CfKeep *keep, uint8_t *out, bool power, bool ties)
-{
-  S4 mask = (S4) { 0 } + (int32_t) (power ? (1u << r->log2) - 1 : 0), q[4];
-  uint8_t block[V_SIZE];
-  U4 bytes;
-
-  for (int v = 0; v < 4; v++) {
-    if (power) {
-      S4 number = (S4) (2 * s[v] + (uint32_t) r->add);
-
-      q[v] = number >> r->log2;
-      if (ties)
-        q[v] -= q[v] & 1 & (S4) ((number & mask) == 0);
-    } else
-      q[v] = __builtin_convertvector (__builtin_convertvector ((S4) s[v], Float4) * r->scale + r->offset, S4);
-  }
-  bytes = saturate (q);
-  if (p + V_SIZE > n) {
-    memcpy (block, &bytes, V_SIZE);
-    store_tail_1 (out + p, block, n - p, keep, p);
-    return;
-  }
-  if (keep->mask)
-    bytes = (bytes & ~keep->mask) | (*(const U4u *) (const void *) (keep->src + p) & keep->mask);
-  *(U4u *) (void *) (out + p) = bytes;
 }
 
 ALWAYS_INLINE void
@@ -204,7 +187,7 @@ join_streams (FastSums *streams, int levels, int row, int v, U4 *sums)
 {
   U4 buffer[2][CF_FAST_MAX_STREAMS];
   U4 *from = buffer[0], *to = buffer[1], *other;
-  int phases = 1, n_streams = levels == 1 ? 3 : levels == 2 ? 9 : 27;
+  int phases = 1, n_streams = cf_fast_streams (levels);
 
 #pragma GCC unroll 27
   for (int t = 0; t < n_streams; t++)
@@ -259,23 +242,16 @@ join_streams (FastSums *streams, int levels, int row, int v, U4 *sums)
 #else
 #define HAS_VNNI 0
 #define products_vnni products_plain
-#define products_out_vnni products_out_plain
 #define fast_vnni fast_plain
 #endif
 
 #define EITHER(name, ...) (HAS_VNNI ? name##_vnni (__VA_ARGS__) : name##_plain (__VA_ARGS__))
 
 static void
-products (const CfPairTap *taps, int n_taps, int n, int32_t initial, int32_t *const high[2], int32_t *const s[2])
+products (const CfPairTap *taps, int n_taps, int n, int32_t initial, int32_t *const high[2], int32_t *const s[2],
+    const CfRounding *r, const CfKeep keep[2], uint8_t *const out[2])
 {
-  EITHER (products, taps, n_taps, n, initial, high, s);
-}
-
-static void
-products_out (const CfPairTap *taps, int n_taps, int n, int32_t initial, int32_t *const high[2], const CfRounding *r,
-    const CfKeep keep[2], uint8_t *const out[2])
-{
-  EITHER (products_out, taps, n_taps, n, initial, high, r, keep, out);
+  EITHER (products, taps, n_taps, n, initial, high, s, r, keep, out);
 }
 
 static void
@@ -290,48 +266,6 @@ combine (const int32_t *restrict upper, const int32_t *restrict lower, int n, in
 {
   for (int i = 0; i < n; i++)
     s[i] = (int64_t) upper[i] * factor + lower[i] + offset;
-}
-
-static void
-widen (const int32_t *restrict s32, int n, int64_t *restrict s)
-{
-  for (int i = 0; i < n; i++)
-    s[i] = s32[i];
-}
-
-/* Rounds sums p .. p + 4 N4 - 1 of a row of n to 2-byte samples, as round32. */
-static inline void
-round_store16 (const U4 s[4], int p, int n, const CfRounding *r, uint16_t *out, bool power, bool ties, bool odd)
-{
-  S4 mask = (S4) { 0 } + (int32_t) (power ? (1u << r->log2) - 1 : 0), q[4];
-  U4 magic = (U4) { 0 } + r->magic, d2 = (U4) { 0 } + (uint32_t) r->d2;
-  U4 odd_lanes;
-  U2 max = (U2) { 0 } + (uint16_t) r->max;
-  uint16_t block[4 * N4], *to = n - p < 4 * N4 ? block : out + p;
-
-  for (int l = 0; l < N4; l++)
-    odd_lanes[l] = (uint32_t) (l % 2 ? N4 + l : l + 1);
-  for (int v = 0; v < 4; v++) {
-    S4 number = (S4) (2 * s[v] + (uint32_t) r->add);
-
-    if (power) {
-      q[v] = number >> r->log2;
-      if (ties)
-        q[v] -= q[v] & 1 & (S4) ((number & mask) == 0);
-    } else if (odd)
-      q[v] = __builtin_convertvector (__builtin_convertvector ((S4) s[v], Float4) * r->scale + r->offset_odd, S4);
-    else {
-      U4 u = (U4) (number & ~(number >> 31)), quotient;
-
-      quotient = shuffle4 ((U4) multiply_even (u, magic), (U4) multiply_even ((U8) u >> 32, magic), odd_lanes);
-      quotient >>= r->shift;
-      q[v] = (S4) (ties ? quotient - (quotient & 1 & (U4) (quotient * d2 == u)) : quotient);
-    }
-  }
-  for (int v = 0; v < 2; v++)
-    *(U2u *) (void *) (to + v * N2) = saturate2 (q[2 * v], q[2 * v + 1], max);
-  if (to == block)
-    memcpy (out + p, block, (size_t) (n - p) * sizeof *out);
 }
 
 /* Returns how many rows can be added to their mirror image before the multiplication: h / 2 if weights are symmetric,
@@ -349,65 +283,51 @@ symmetric_rows (const CfTap *rows, int h)
 
 /* ---- separable ----------------------------------------------------------- */
 
-static inline void
-vertical32_block (const CfTap *rows, int h, int half, int p, U4 sum[4], CfWeights weights)
+ALWAYS_INLINE void
+vertical32_block (const CfTap *rows, int h, int half, int p, U4 sum[4])
 {
   for (int v = 0; v < 4; v++)
     sum[v] = (U4) { 0 };
   for (int j = 0; j < half; j++) {
     const uint32_t *x = (const uint32_t *) rows[j].data + p, *y = (const uint32_t *) rows[h - 1 - j].data + p;
-    U4 weight = (U4) { 0 } + (uint32_t) (weights == ONE_TWO_ONE ? 1 : rows[j].weight);
+    U4 weight = (U4) { 0 } + (uint32_t) rows[j].weight;
 
     for (int v = 0; v < 4; v++)
       sum[v] += (*(const U4u *) (const void *) (x + v * N4) + *(const U4u *) (const void *) (y + v * N4)) * weight;
   }
   for (int j = half; j < h - half; j++) {
     const uint32_t *x = (const uint32_t *) rows[j].data + p;
-    U4 weight = (U4) { 0 } + (uint32_t) (weights == ONE_TWO_ONE ? 2 : rows[j].weight);
+    U4 weight = (U4) { 0 } + (uint32_t) rows[j].weight;
 
     for (int v = 0; v < 4; v++)
       sum[v] += *(const U4u *) (const void *) (x + v * N4) * weight;
   }
 }
 
-static inline void
-vertical32_out_body (const CfTap *rows, int h, int half, int n, const CfRounding *r, uint16_t *out, bool power,
-    bool ties, CfWeights weights)
+ALWAYS_INLINE void
+vertical32_body (const CfTap *rows, int h, int half, int n, int32_t *s, const CfRounding *r, uint16_t *out, bool rounds,
+    bool power, bool ties, bool scaled)
 {
   for (int p = 0; p < n; p += 4 * N4) {
     U4 sum[4];
 
-    vertical32_block (rows, h, half, p, sum, weights);
-    round_store16 (sum, p, n, r, out, power, ties, false);
-  }
-}
-
-static void
-vertical32_out (const CfTap *rows, int h, int n, const CfRounding *r, uint16_t *out)
-{
-  int half = symmetric_rows (rows, h);
-  bool binomial = h == 3 && half && rows[0].weight == 1 && rows[1].weight == 2;
-
-  if (r->ties)
-    vertical32_out_body (rows, h, half, n, r, out, r->log2 >= 0, true, ANY);
-  else if (r->log2 >= 0 && binomial)
-    vertical32_out_body (rows, 3, 1, n, r, out, true, false, ONE_TWO_ONE);
-  else
-    vertical32_out_body (rows, h, half, n, r, out, r->log2 >= 0, false, ANY);
-}
-
-static void
-vertical32 (const CfTap *rows, int h, int n, int32_t *s)
-{
-  int half = symmetric_rows (rows, h);
-
-  for (int p = 0; p < n; p += 4 * N4) {
-    U4 sum[4];
-
-    vertical32_block (rows, h, half, p, sum, ANY);
-    for (int v = 0; v < 4; v++)
+    vertical32_block (rows, h, half, p, sum);
+    for (int v = 0; !rounds && v < 4; v++)
       *(U4u *) (void *) (s + p + v * N4) = sum[v];
+    if (rounds)
+      round_store_2 (sum, p, n, r, NULL, out, power, ties, scaled);
   }
+}
+
+static void
+vertical32 (const CfTap *rows, int h, int n, int32_t *s, const CfRounding *r, uint16_t *out)
+{
+  int half = symmetric_rows (rows, h);
+
+  if (s)
+    vertical32_body (rows, h, half, n, s, NULL, NULL, false, false, false, false);
+  else
+    EACH_ROUNDING (r, vertical32_body, rows, h, half, n, NULL, r, out, true)
 }
 
 static void
@@ -493,38 +413,31 @@ const CfConvolveSimd GLUE (cf_convolve_simd_, CF_ISA) = {
   .pair = BOTH (pair),
   .pair_bytes = pair_bytes,
   .products = products,
-  .products_out = products_out,
   .make_streams = make_streams,
   .fast = fast,
   .wide = BOTH (wide),
   .combine = combine,
-  .widen = widen,
   .horizontal16 = { horizontal16_bytes, horizontal16_2 },
   .horizontal_upper_lower = horizontal_upper_lower,
   .vertical_upper_lower = vertical_upper_lower,
   .horizontal8 = horizontal_bytes,
   .vertical8 = vertical_bytes,
 #ifndef NO_BYTE_LANES
-  .sharpen8 = sharpen_bytes,
-  .small = small,
+  .small = { small_box, small_binomial, small_sharpen },
   .horizontal_words = horizontal_words,
   .split_pairs = split_pairs,
   .halves_out = halves_out,
 #endif
   .horizontal32 = BOTH (horizontal32),
   .vertical32 = vertical32,
-  .vertical32_out = vertical32_out,
   .vertical64 = vertical64,
   .vertical16 = BOTH (vertical16),
   .update_columns16 = BOTH (update_columns16),
   .update_columns32 = BOTH (update_columns32),
-  .add_shifted16 = add_shifted16,
-  .add_shifted32 = add_shifted32,
-  .add_levels = add_levels,
-  .add_levels_out = add_levels_out,
+  .add_shifted = add_shifted,
+  .add_columns_out = add_columns_out,
   .scan = scan,
   .scan_out = scan_out,
-  .scan32_out = scan32_out,
   .between = BOTH (between),
   .gradient = BOTH (gradient),
   .round32 = BOTH (round32),

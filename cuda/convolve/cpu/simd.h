@@ -30,22 +30,13 @@ typedef struct {
   int log2;        /* of d2; -1: d2 is not a power of two */
   uint32_t magic;  /* narrow: n / d2 = (n * magic >> 32) >> shift */
   int shift;
-  /* Narrow, too: n / d2 = (n + 1/2) inverse_float, truncated. n is below 2^23, so the only errors are the two
-   * roundings of inverse and product, each less than 2^-24 of a quotient of at most max + 1 (larger ones saturate
-   * anyway). (n + 1/2) / d2 is at least 1 / (2 d2) away from any integer, and
-   * d2 (max + 1) <= 2^21. */
-  bool by_float;
-  float inverse_float;
-  /* Narrower still, |add| <= d2: n / d2 = S scale + offset, truncated, with scale 2 / d2 and offset (add + 1/2) / d2.
-   * Below max + 1 the roundings of scale, product, offset and sum add up to less than 780 / 2^24, and 1 / (2 d2) is
-   * more than that for d2 up to 10000. */
+  /* Narrow, too: n / d2 = S scale + offset, truncated, with scale 2 / d2 and offset (add + 1/2) / d2. With
+   * m = max + 1 and |add| <= d2 m / 4 the roundings of scale, product, offset and sum, each at most 2^-24 of them, add
+   * up to less than 3.8 m / 2^24 for quotients below m (larger ones saturate anyway). d2 m <= 2^21, so (n + 1/2) / d2
+   * is at least 1 / (2 d2) >= 4 m / 2^24 away from any integer.
+   * 16 bit, an odd n, |add| <= d2 < 80: n / d2 is at least 1 / d2 > 3.1 m / 2^24 away, and offset is add / d2. */
   bool by_scale;
   float scale, offset;
-  /* 16 bit: 2 S + add is odd and d2, below 80, is even, so the quotient is at least 1 / d2 away from any integer. With
-   * |add| <= d2 the quotient is S scale + offset_odd, truncated: the roundings of scale, product and sum, each at most
-   * 2^-24 of 65537 (larger quotients saturate anyway), and of the offset add up to less than 1 / 84. */
-  bool by_odd;
-  float offset_odd;
   /* 16 bit, sums of upper and of lower bytes: S = 256 upper + lower. D = 2^log2_bytes and the sum of the weights are at
    * most 256, so 16 bits hold both sums, and the rounded quotient is
    * (upper << (8 - log2_bytes)) + ((lower + add_bytes) >> log2_bytes), at most 65535.
@@ -87,6 +78,12 @@ typedef struct {
 #define CF_FAST_MAX_STREAMS 27 /* 3^CF_FAST_LEVELS */
 #define CF_FAST_ROWS 4
 #define CF_FAST_HEIGHT 8
+static inline int
+cf_fast_streams (int levels)
+{
+  return levels == 1 ? 3 : levels == 2 ? 9 : 27;
+}
+
 typedef struct {
   int levels, height, pairs;   /* levels: 1 .. CF_FAST_LEVELS, height: 1 .. CF_FAST_HEIGHT */
   int step;                    /* distance of neighbours, in samples */
@@ -100,6 +97,9 @@ typedef struct {
   const void *data;
   int32_t weight[2];
 } CfPairTap;
+
+/* Kernels of `small`: ones; 1 2 1 or 1 4 6 4 1 both ways; an unsharp mask with the latter (add16). */
+typedef enum { CF_SMALL_BOX, CF_SMALL_BINOMIAL, CF_SMALL_SHARPEN, CF_N_SMALL } CfSmall;
 
 typedef struct {
   /* ---- between images and rows: n samples, `step` samples apart in the image */
@@ -119,13 +119,10 @@ typedef struct {
   void (*pair[2]) (const void *a, const void *b, int n, uint32_t *pairs, bool signed_);
   /* Pairs the upper and the lower bytes of the samples. */
   void (*pair_bytes) (const uint16_t *a, const uint16_t *b, int n, uint32_t *upper, uint32_t *lower);
-  /* Makes two rows of sums: s = initial + (high << 16, unless NULL) + the sum over taps of
-   * products of pairs with pairs of weights. */
+  /* Makes two rows of sums: s = initial + (high << 16, unless NULL) + the sum over taps of products of pairs with pairs
+   * of weights. s NULL: rounds them to 8-bit samples, as round32. */
   void (*products) (const CfPairTap *taps, int n_taps, int n, int32_t initial, int32_t *const high[2],
-      int32_t *const s[2]);
-  /* The same, rounded to 8-bit samples as by round32. Only where cf_can_fuse_rounding (). */
-  void (*products_out) (const CfPairTap *taps, int n_taps, int n, int32_t initial, int32_t *const high[2],
-      const CfRounding *r, const CfKeep keep[2], uint8_t *const out[2]);
+      int32_t *const s[2], const CfRounding *r, const CfKeep keep[2], uint8_t *const out[2]);
   /* Makes a row of n pairs for each of 3^levels streams out of 2^(levels + 1) - 1 rows. */
   void (*make_streams) (const uint32_t *const *rows, int levels, int n, uint32_t *const *to);
   /* Makes the sums of CF_FAST_ROWS << levels rows. */
@@ -134,7 +131,6 @@ typedef struct {
   void (*wide[2]) (const CfTap *taps, int n_taps, int n, int64_t *s);
   /* s = upper factor + lower + offset */
   void (*combine) (const int32_t *upper, const int32_t *lower, int n, int factor, int64_t offset, int64_t *s);
-  void (*widen) (const int32_t *s32, int n, int64_t *s);
 
   /* ---- separable: horizontal pass along a row, then vertical pass over rows of its sums */
   /* sums = the sum of row[i * step] c[i], modulo 2^16 or 2^32; `symmetric`: c[i] = c[w - 1 - i] */
@@ -150,10 +146,8 @@ typedef struct {
    * (an unsharp mask with an amount of 1 of the samples x) out = 2 x minus that. x may be NULL. */
   void (*halves_out) (const int32_t *upper, const int32_t *lower, int n, int64_t offset, const CfRounding *r,
       const uint16_t *x, uint16_t *out);
-  /* Weighted sum of h rows of horizontal sums, one tap for each row. */
-  void (*vertical32) (const CfTap *rows, int h, int n, int32_t *s);
-  /* The same, rounded to 2-byte samples with narrow rounding. */
-  void (*vertical32_out) (const CfTap *rows, int h, int n, const CfRounding *r, uint16_t *out);
+  /* Weighted sum of h rows of horizontal sums, a tap for each row. s NULL: rounds it to 2-byte samples, as round32. */
+  void (*vertical32) (const CfTap *rows, int h, int n, int32_t *s, const CfRounding *r, uint16_t *out);
   void (*vertical64) (const CfTap *rows, int h, int n, bool is_signed, int64_t *s);
   /* The same with rounding, all of it in 16 bits: sums plus the rounding term are below 2^16. */
   void (*vertical16[2]) (const CfTap *rows, int h, int n, const CfRounding *r, const CfKeep *keep, void *out);
@@ -167,35 +161,26 @@ typedef struct {
   /* Both passes for 8-bit samples. Between them sums are in the order of 16-byte lanes, which is private to them. */
   void (*horizontal8) (const void *row, int w, int step, const int32_t *c, bool symmetric, int n, uint16_t *sums);
   void (*vertical8) (const CfTap *rows, int h, int n, const CfRounding *r, const CfKeep *keep, void *out);
-  /* The vertical pass for an unsharp mask (add16) of the samples x. NULL in builds without byte lanes. */
-  void (*sharpen8) (const CfTap *rows, int h, int n, const CfRounding *r, const uint8_t *x, const CfKeep *keep,
-      uint8_t *out);
-
   /* Both passes and the rounding for CF_SMALL_ROWS rows of outputs out of size + CF_SMALL_ROWS - 1 rows of 8-bit
    * samples. Only where cf_small_fits (). NULL in builds without byte lanes. */
-  void (*small) (const uint8_t *const *rows, int size, int step, int n, const CfRounding *r, const CfKeep *keep,
-      uint8_t *const *out);
+  void (*small[CF_N_SMALL]) (const uint8_t *const *rows, int size, int step, int n, const CfRounding *r,
+      const CfKeep *keep, uint8_t *const *out);
 
   /* ---- box: a column is the sum of h samples, level l the sum of 2^l neighbouring columns */
   /* column += add - sub, in 16 or 32 bits; sub may be NULL */
   void (*update_columns16[2]) (const void *add, const void *sub, int n, uint16_t *column);
   void (*update_columns32[2]) (const void *add, const void *sub, int n, uint32_t *column);
-  /* to[i] = from[i] + from[i + shift], of 16 bits (`wide`: to 32 bits) or of 32 */
-  void (*add_shifted16) (const uint16_t *from, int shift, int n, void *to, bool wide);
-  void (*add_shifted32) (const uint32_t *from, int shift, int n, uint32_t *to);
-  /* s = the sum of rows of 16 bits and of rows of 32 bits */
-  void (*add_levels) (const CfTap *narrow, int n_narrow, const CfTap *wide, int n_wide, int n, int32_t *s);
-  /* The same for rows of 32 bits only, rounded to 2-byte samples with narrow rounding. */
-  void (*add_levels_out) (const CfTap *wide, int n_wide, int n, const CfRounding *r, uint16_t *out);
+  /* to[i] = from[i] + from[i + shift] */
+  void (*add_shifted) (const uint16_t *from, int shift, int n, uint16_t *to);
+  /* The sum of rows of 32 bits, rounded to 2-byte samples with narrow rounding. */
+  void (*add_columns_out) (const CfTap *columns, int n_columns, int n, const CfRounding *r, uint16_t *out);
 
-  /* s = the sums of w columns: each is the sum before it plus the column that enters minus the column that leaves.
-   * CF_SCAN_MARGIN zeros precede `column`. scan_out rounds them to 8-bit samples, by_scale and without ties;
-   * `max_column` is the largest possible column. */
-  void (*scan) (const uint16_t *column, int w, int step, int n, int32_t *s);
-  void (*scan_out) (const uint16_t *column, int w, int step, int max_column, int n, const CfRounding *r,
-      const CfKeep *keep, uint8_t *out);
-  /* The same for columns of 32 bits, rounded to 2-byte samples with narrow rounding. */
-  void (*scan32_out) (const uint32_t *column, int w, int step, int n, const CfRounding *r, uint16_t *out);
+  /* s = the sums of w columns of 32 bits (`wide`) or of 16: each is the sum before it plus the column that enters minus
+   * the column that leaves. CF_SCAN_MARGIN zeros precede `column`. scan_out rounds them: `wide` to 2-byte samples with
+   * narrow rounding, else to 8-bit samples, by_scale and without ties; `max_column` is the largest possible column. */
+  void (*scan) (const void *column, bool wide, int w, int step, int n, int32_t *s);
+  void (*scan_out) (const void *column, bool wide, int w, int step, int max_column, int n, const CfRounding *r,
+      const CfKeep *keep, void *out);
 
   /* ---- mosaic, privacy: words out = ((256 - f) a + f b) / 65536, rounded half up, << shift; a, b < 2^24 */
   void (*between[2]) (const uint32_t *a, const uint32_t *b, uint32_t f, int n, int shift, void *out);
@@ -211,14 +196,6 @@ typedef struct {
   void (*unsharp_reduced[2]) (const int32_t *s, const void *x, int n, const CfRounding *r, void *out);
   void (*unsharp64[2]) (const int64_t *s, const void *x, int n, const CfRounding *r, void *out);
 } CfConvolveSimd;
-
-/* Returns whether narrow rounding to 8-bit samples is done without 64-bit products, so that the loop that makes the
- * sums can round them, too. */
-static inline bool
-cf_can_fuse_rounding (const CfRounding *r)
-{
-  return r->log2 >= 0 || (r->by_scale && !r->ties);
-}
 
 /* Returns whether `small` can take a box or these weights, for sums that 16 bits hold and that do not saturate: a box
  * by `magic16`, weights of 1 2 1 or 1 4 6 4 1 by a power of two. */

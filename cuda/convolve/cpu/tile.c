@@ -28,15 +28,16 @@ typedef struct {
   const CfConvolvePart *part;
   const CfRounding *rounding;
   CfConvolvePath path;
-  int type;   /* of samples: 0 uint8_t, 1 uint16_t */
-  bool fused; /* the loop that makes the last sums also rounds and blends them */
+  int type;      /* of samples: 0 uint8_t, 1 uint16_t */
+  bool fused;    /* the loop that makes the last sums also rounds and blends them */
+  bool in_place; /* outputs need no further step, so that they are written to the output image */
   int channels;
   int x0, y0, rows; /* the rectangle of outputs, in pixels */
   int cols;
   int n, n_in;        /* samples in a row of outputs, in a row of inputs */
   int before, inside; /* pixels of a row of inputs beyond the image's left side, and inside the image */
   bool direct;        /* rows need no conversion and no border but copies: a box sums columns out of the image */
-  uint8_t *columns;   /* box: sums of columns, of 16 bits if n_narrow, else of 32 */
+  uint8_t *columns;   /* box: sums of columns, of 16 bits if columns16, else of 32 */
   Ring x;             /* rows of inputs */
   Ring a, b;          /* what the path makes of them: pairs, columns or sums */
   CfTap *taps;
@@ -53,27 +54,6 @@ ring_row (const Ring *ring, int i)
 }
 
 /* ---- samples: from the input image, with borders, into the output image -- */
-
-/* Returns the column of the image of the first pixel in a row of inputs. */
-static int
-left_of (const Tile *tile)
-{
-  return tile->x0 - (tile->path == CF_PATH_COPY ? 0 : tile->m->c.ax);
-}
-
-/* Sets before, inside and direct. */
-static void
-place (Tile *tile)
-{
-  const CfConvolvePart *part = tile->part;
-  const CfView *view = &tile->m->in[part->view];
-  const int left = left_of (tile), end = left + tile->n_in / tile->channels;
-
-  tile->before = left < 0 ? -left : 0;
-  tile->inside = (end < part->width ? end : part->width) - left - tile->before;
-  tile->direct = tile->m->c.border == CF_BORDER_REPLICATE && part->action == CF_ACTION_FILTER && part->step == 1 &&
-      view->bits == 8 * view->bytes;
-}
 
 /* Sets n samples of a type to a value. */
 static void
@@ -160,7 +140,7 @@ fetch (const Tile *tile, int y, uint8_t *row)
 {
   const CfConvolution *c = &tile->m->c;
   const CfConvolvePart *part = tile->part;
-  int left = left_of (tile), n = tile->n_in / tile->channels, end = tile->before + tile->inside;
+  int left = tile->x0 - c->ax, n = tile->n_in / tile->channels, end = tile->before + tile->inside;
   size_t pixel = (size_t) tile->channels * (size_t) (tile->type + 1);
 
   y = cf_border_map (c->border, y, part->height);
@@ -199,7 +179,7 @@ direct_row (const Tile *tile, int i)
   const int y = cf_border_map (CF_BORDER_REPLICATE, tile->y0 - c->ay + i, tile->part->height);
 
   return view->data + view->pitch * (size_t) y +
-      (size_t) (left_of (tile) + tile->before) * tile->part->pixel_step * view->bytes;
+      (size_t) (tile->x0 - c->ax + tile->before) * tile->part->pixel_step * view->bytes;
 }
 
 /* Box: adds row i of the inputs to the columns and subtracts the row that leaves the window. */
@@ -207,7 +187,7 @@ static void
 add_row (const Tile *tile, int i)
 {
   const CfConvolveCpu *m = tile->m;
-  const size_t pixel = (size_t) tile->channels * (m->n_narrow ? 2 : 4);
+  const size_t pixel = (size_t) tile->channels * (m->columns16 ? 2 : 4);
   const bool leaves = i >= m->c.h;
   const void *add, *sub = NULL;
   uint8_t *columns = tile->columns;
@@ -225,7 +205,7 @@ add_row (const Tile *tile, int i)
       sub = ring_row (&tile->x, i - m->c.h);
     fetch (tile, tile->y0 - m->c.ay + i, ring_row (&tile->x, i));
   }
-  if (m->n_narrow)
+  if (m->columns16)
     m->simd->update_columns16[tile->type](add, sub, n, (uint16_t *) (void *) columns);
   else
     m->simd->update_columns32[tile->type](add, sub, n, (uint32_t *) (void *) columns);
@@ -233,17 +213,15 @@ add_row (const Tile *tile, int i)
     repeat_sides (tile, pixel, tile->columns);
 }
 
-/* Returns where to write the outputs of row y: the output image, if they need no further step, or tile->out, from which
- * store () stores them. */
+/* Returns where to write the outputs of row y: the output image, or tile->out, from which store () stores them. */
 static void *
 output_of (const Tile *tile, int y)
 {
-  const CfConvolvePart *part = tile->part;
-  const CfView *view = &tile->m->out[part->view];
+  const CfView *view = &tile->m->out[tile->part->view];
 
-  if (part->action == CF_ACTION_GRAY || (part->keep && !tile->fused) || part->step != 1 || view->shift)
-    return tile->out;
-  return view->data + view->pitch * (size_t) y + (size_t) tile->x0 * part->pixel_step * view->bytes;
+  return tile->in_place
+      ? view->data + view->pitch * (size_t) y + (size_t) tile->x0 * tile->part->pixel_step * view->bytes
+      : tile->out;
 }
 
 /* Returns the bytes that row y of the outputs keeps of the input, for fused loops; else none. */
@@ -259,7 +237,21 @@ keep_of (const Tile *tile, int y)
   };
 }
 
-/* Stores the outputs of row y, which are in `row`, if that is tile->out; else they are in the image already. */
+/* Fills where a fused loop puts rows o .. o + n - 1 of outputs: in the image, or in a buffer, as rows below the tile,
+ * which are made, but not stored. */
+static void
+find_outputs (const Tile *tile, int o, int n, CfKeep *keep, uint8_t **out)
+{
+  for (int i = 0; i < n; i++) {
+    const bool is_row = o + i < tile->rows;
+    const int y = tile->y0 + (is_row ? o + i : o);
+
+    keep[i] = keep_of (tile, y);
+    out[i] = is_row && tile->in_place ? output_of (tile, y) : (uint8_t *) tile->wide + i * tile->n;
+  }
+}
+
+/* Stores the outputs of row y, which are in `row`, unless they are in the image already. */
 static void
 store (const Tile *tile, int y, const uint8_t *row)
 {
@@ -270,7 +262,7 @@ store (const Tile *tile, int y, const uint8_t *row)
   uint8_t *to = out->data + out->pitch * (size_t) y + at;
   const uint8_t *from = in->data + in->pitch * (size_t) y + at;
 
-  if (row != tile->out)
+  if (tile->in_place)
     return;
   if (part->action == CF_ACTION_GRAY && part->pixel_step == 4) {
     /* spread () takes whole pixels, whose first byte lies `offset` bytes before the view's R */
@@ -292,17 +284,7 @@ store (const Tile *tile, int y, const uint8_t *row)
     simd->scatter[tile->type](to, part->step, tile->n, row, out->shift);
 }
 
-/* Copies rows y0 .. y1 - 1 of a part to the output image, or sets them to the middle value. */
-static void
-copy_rows (const CfConvolveCpu *m, const CfConvolvePart *part, int y0, int y1)
-{
-  CfView in = m->in[part->view];
-
-  in.step = part->step;
-  in.width = part->width * part->channels;
-  cf_view_copy (&m->out[part->view], &in, y0, y1);
-}
-
+/* Sets rows y0 .. y1 - 1 of a part to the middle value. */
 static void
 fill_mid_rows (const CfConvolveCpu *m, const CfConvolvePart *part, int y0, int y1)
 {
@@ -339,14 +321,6 @@ fill_mid_rows (const CfConvolveCpu *m, const CfConvolvePart *part, int y0, int y
  * The digits of a stream's number in base 3, the first level's digit the highest, name its kernel: 0 h0, 1 h0 + h1,
  * 2 h1. Row r of a stream is made of row 2^levels r of samples and the 2 (2^levels - 1) rows below it. Rows hold pairs
  * of neighbouring samples. */
-
-static int
-n_streams_of (int levels)
-{
-  static const int streams[] = { 1, 3, 9, 27 };
-
-  return streams[levels];
-}
 
 /* Returns the weight in row j, column i of a stream's kernel. */
 static int64_t
@@ -390,7 +364,7 @@ cf_fast_prepare (CfConvolveCpu *m)
 
   if (!set_levels (m))
     return false;
-  for (int t = 0; t < n_streams_of (m->fast_levels); t++)
+  for (int t = 0; t < cf_fast_streams (m->fast_levels); t++)
     for (int i = 0; i < m->fast_pairs; i++)
       for (int j = 0; j < m->fast_height; j++) {
         int64_t a = weight_of (c, m->fast_levels, t, j, 2 * i);
@@ -414,7 +388,7 @@ cf_fast_is_faster (CfConvolveCpu *m)
 
   if (!set_levels (m))
     return false;
-  fast = n_streams_of (m->fast_levels) * m->fast_height * m->fast_pairs >> m->fast_levels;
+  fast = cf_fast_streams (m->fast_levels) * m->fast_height * m->fast_pairs >> m->fast_levels;
   for (int j = 0; j <= c->h / 2; j++)
     for (int i = 0; i < c->w; i++) {
       bool any = false;
@@ -452,7 +426,7 @@ static void
 fast_push_row (const Tile *tile, int i, const uint8_t *x)
 {
   const CfConvolveCpu *m = tile->m;
-  int levels = m->fast_levels, streams = n_streams_of (levels), sources = n_source_rows (m), step = tile->channels;
+  int levels = m->fast_levels, streams = cf_fast_streams (levels), sources = n_source_rows (m), step = tile->channels;
   int first = i - sources + 1, n = tile->n + 2 * (m->fast_pairs - 1) * step;
   const uint32_t *rows[2 << CF_FAST_LEVELS] = { NULL };
   uint32_t *to[CF_FAST_MAX_STREAMS] = { NULL };
@@ -472,7 +446,8 @@ static void
 fast_sums (const Tile *tile, int o)
 {
   const CfConvolveCpu *m = tile->m;
-  int streams = n_streams_of (m->fast_levels), n_rows = m->fast_height + CF_FAST_ROWS - 1, first = o >> m->fast_levels;
+  int streams = cf_fast_streams (m->fast_levels), n_rows = m->fast_height + CF_FAST_ROWS - 1,
+      first = o >> m->fast_levels;
   const uint32_t *rows[CF_FAST_MAX_STREAMS * (CF_FAST_HEIGHT + CF_FAST_ROWS - 1)];
   int32_t *s[CF_FAST_ROWS << CF_FAST_LEVELS];
   const CfFast fast = { m->fast_levels, m->fast_height, m->fast_pairs, tile->channels, rows, m->fast_weights };
@@ -519,7 +494,7 @@ carve (uint8_t *scratch, size_t *used, size_t bytes)
 static int
 window_rows (const Tile *tile)
 {
-  int h = tile->path == CF_PATH_COPY ? 1 : tile->m->c.h;
+  int h = tile->m->c.h;
 
   if (tile->path == CF_PATH_FAST)
     return ((tile->m->fast_height + CF_FAST_ROWS) << tile->m->fast_levels) - 1;
@@ -531,7 +506,7 @@ window_rows (const Tile *tile)
 static bool
 is_box (const Tile *tile)
 {
-  return tile->path == CF_PATH_BOX || tile->path == CF_PATH_BOX_16 || tile->path == CF_PATH_BOX_SCAN;
+  return tile->path == CF_PATH_BOX || tile->path == CF_PATH_BOX_16;
 }
 
 int
@@ -554,15 +529,11 @@ lay_out (Tile *tile, uint8_t *scratch, size_t *used)
     case CF_PATH_BOX:
     case CF_PATH_BOX_16:
       x = rows + 1; /* with the row that leaves the window */
-      a = BOX_LEVELS;
-      break;
-    case CF_PATH_BOX_SCAN:
-      x = rows + 1;
-      a = 1;
+      a = tile->path == CF_PATH_BOX ? 1 : BOX_LEVELS;
       break;
     case CF_PATH_FAST:
       x = 1;
-      a = n_streams_of (m->fast_levels) * (m->fast_height + CF_FAST_ROWS - 1);
+      a = cf_fast_streams (m->fast_levels) * (m->fast_height + CF_FAST_ROWS - 1);
       b = fast_batch (m) + n_source_rows (m);
       break;
     case CF_PATH_SMALL:
@@ -605,7 +576,7 @@ lay_out (Tile *tile, uint8_t *scratch, size_t *used)
 static int
 row_of (const Tile *tile, int cols)
 {
-  return (tile->path == CF_PATH_COPY ? cols : cols + tile->m->c.w - 1) * tile->channels;
+  return (cols + tile->m->c.w - 1) * tile->channels;
 }
 
 /* Returns the widest rows whose rings fit the level 2 cache. */
@@ -670,7 +641,7 @@ finish32 (const Tile *tile, int o, const int32_t *s)
   void *out;
 
   if (!tile->m->narrow[tile->part->kind]) {
-    simd->widen (s, tile->n, tile->wide);
+    simd->combine (s, s, tile->n, 0, 0, tile->wide);
     finish64 (tile, o, tile->wide);
     return;
   }
@@ -714,72 +685,28 @@ list_pair_taps (const Tile *tile, const Ring *ring, int o, const CfConvolveTap *
   return n;
 }
 
-/* Makes the sums of a group of taps, for rows o and o + 1. */
+/* Makes the sums of the pairs in a ring with a group of taps, for rows o and o + 1; if s is NULL rounds and stores the
+ * rows of outputs. */
 static void
-products_of_group (const Tile *tile, int o, int group, int32_t *const s[2])
+products (const Tile *tile, const Ring *ring, int o, int group, int32_t *const s[2])
 {
   const CfConvolveCpu *m = tile->m;
-  bool two = m->n_groups == 2;
-  int from = group ? m->second[0] : 0, to = two && !group ? m->second[0] : m->n_taps;
-  int high_from = group ? m->second[1] : 0, high_to = two && !group ? m->second[1] : m->n_high;
-
-  if (m->n_high) {
-    list_pair_taps (tile, &tile->a, o, m->high + high_from, high_to - high_from);
-    m->simd->products (tile->pair_taps, high_to - high_from, tile->n, 0, NULL, tile->high);
-  }
-  list_pair_taps (tile, &tile->a, o, m->taps + from, to - from);
-  m->simd->products (tile->pair_taps, to - from, tile->n, 0, m->n_high ? tile->high : NULL, s);
-}
-
-static void
-make_groups (const Tile *tile, int o)
-{
-  const CfConvolveCpu *m = tile->m;
-  int32_t *const *upper = m->n_groups == 2 ? tile->upper : tile->s;
-
-  products_of_group (tile, o, 0, tile->s);
-  if (m->n_groups == 2)
-    products_of_group (tile, o, 1, tile->upper);
-  for (int i = 0; i < 2 && o + i < tile->rows; i++) {
-    m->simd->combine (upper[i], tile->s[i], tile->n, m->n_groups - 1, m->offset, tile->wide);
-    finish64 (tile, o + i, tile->wide);
-  }
-}
-
-/* Makes the sums of the pairs in a ring, for rows o and o + 1; if s is NULL rounds and stores the rows of outputs. */
-static void
-products (const Tile *tile, const Ring *ring, int o, int32_t *const s[2])
-{
-  const CfConvolveCpu *m = tile->m;
+  const int *from = m->begin[group], *to = m->begin[group + 1];
   int32_t *const *high = m->n_high ? tile->high : NULL;
-  int n_taps, y = tile->y0 + o;
+  int n_taps;
   CfKeep keep[2];
   uint8_t *out[2];
 
-  if (m->n_high) {
-    n_taps = list_pair_taps (tile, ring, o, m->high, m->n_high);
-    m->simd->products (tile->pair_taps, n_taps, tile->n, 0, NULL, tile->high);
+  if (high) {
+    n_taps = list_pair_taps (tile, ring, o, m->high + from[1], to[1] - from[1]);
+    m->simd->products (tile->pair_taps, n_taps, tile->n, 0, NULL, high, NULL, NULL, NULL);
   }
-  n_taps = list_pair_taps (tile, ring, o, m->taps, m->n_taps);
-  if (s) {
-    m->simd->products (tile->pair_taps, n_taps, tile->n, m->initial, high, s);
-    return;
-  }
-  for (int i = 0; i < 2; i++) {
-    bool is_row = o + i < tile->rows; /* a second row below the tile is made, but not stored */
-
-    keep[i] = is_row ? keep_of (tile, y + i) : (CfKeep) { .src = keep[0].src };
-    out[i] = is_row ? output_of (tile, y + i) : (uint8_t *) tile->high[0];
-    /* the second of two rows that store has to store needs a buffer of its own */
-    if (i == 1 && out[1] == tile->out)
-      out[1] = (uint8_t *) tile->s[1];
-  }
-  m->simd->products_out (tile->pair_taps, n_taps, tile->n, m->initial, high, tile->rounding, keep, out);
-  store (tile, y, out[0]);
-  if (out[1] == (uint8_t *) tile->s[1])
-    memcpy (tile->out, out[1], (size_t) tile->n);
-  if (out[1] == (uint8_t *) tile->s[1])
-    store (tile, y + 1, tile->out);
+  n_taps = list_pair_taps (tile, ring, o, m->taps + from[0], to[0] - from[0]);
+  if (!s)
+    find_outputs (tile, o, 2, keep, out);
+  m->simd->products (tile->pair_taps, n_taps, tile->n, m->initial, high, s, tile->rounding, keep, out);
+  for (int i = 0; !s && !tile->in_place && i < 2 && o + i < tile->rows; i++)
+    store (tile, tile->y0 + o + i, out[i]);
 }
 
 static void
@@ -794,7 +721,7 @@ push_row (const Tile *tile, int i)
     add_row (tile, i);
     return;
   }
-  fetch (tile, tile->y0 - (tile->path == CF_PATH_COPY ? 0 : m->c.ay) + i, x);
+  fetch (tile, tile->y0 - m->c.ay + i, x);
   switch (tile->path) {
     case CF_PATH_ROWS_16:
       (type ? simd->horizontal16[1] : simd->horizontal8) (x, m->c.w, tile->channels, m->row, m->symmetric, tile->n,
@@ -855,7 +782,7 @@ make_magnitude (const Tile *tile, int o)
     finish32 (tile, o, r);
     return;
   }
-  tile->m->simd->widen (r, tile->n, tile->wide);
+  tile->m->simd->combine (r, r, tile->n, 0, 0, tile->wide);
   for (int i = 0; i < tile->n; i++)
     tile->wide[i] *= c->factor;
   finish64 (tile, o, tile->wide);
@@ -868,102 +795,67 @@ finish16 (const Tile *tile, int o, const CfTap *rows, int n)
   CfKeep keep = keep_of (tile, tile->y0 + o);
   void *out = output_of (tile, tile->y0 + o);
 
-  if (tile->m->c.op == CF_CONVOLVE_UNSHARP)
-    tile->m->simd->sharpen8 (rows, n, tile->n, tile->rounding, centre_row (tile, o), &keep, out);
-  else if (tile->path == CF_PATH_ROWS_16 && tile->type == 0)
+  if (tile->path == CF_PATH_ROWS_16 && tile->type == 0)
     tile->m->simd->vertical8 (rows, n, tile->n, tile->rounding, &keep, out);
   else
     tile->m->simd->vertical16[tile->type](rows, n, tile->n, tile->rounding, &keep, out);
   store (tile, tile->y0 + o, out);
 }
 
-/* A window of w columns is a sum of levels, one for each 1 of w in binary; a few columns are added up directly. */
+/* In 16 bits: a window of w columns is a sum of levels (see simd.h), one for each 1 of w in binary; a few columns are
+ * added up directly. */
+static void
+make_box16 (const Tile *tile, int o)
+{
+  const uint16_t *level = (const uint16_t *) (const void *) tile->columns;
+  CfTap taps[CF_FEW_COLUMNS > BOX_LEVELS ? CF_FEW_COLUMNS : BOX_LEVELS];
+  int n = 0, w = tile->m->c.w, step = tile->channels;
+
+  for (; w <= CF_FEW_COLUMNS && n < w; n++)
+    taps[n] = (CfTap) { level + n * step, 1 };
+  for (int l = 0, done = 0; w > CF_FEW_COLUMNS && 1 << l <= w; l++) {
+    if (l > 0) {
+      uint16_t *to = ring_row (&tile->a, l);
+
+      tile->m->simd->add_shifted (level, (1 << l) / 2 * step, tile->n + (w - (1 << l)) * step, to);
+      level = to;
+    }
+    if (w >> l & 1) {
+      taps[n++] = (CfTap) { level + done * step, 1 };
+      done += 1 << l;
+    }
+  }
+  finish16 (tile, o, taps, n);
+}
+
 static void
 make_box (const Tile *tile, int o)
 {
   const CfConvolveCpu *m = tile->m;
-  CfTap narrow[CF_FEW_COLUMNS > BOX_LEVELS ? CF_FEW_COLUMNS : BOX_LEVELS];
-  CfTap wide[CF_FEW_COLUMNS > BOX_LEVELS ? CF_FEW_COLUMNS : BOX_LEVELS];
-  int n_narrow = 0, n_wide = 0, done = 0, w = m->c.w;
-  void *out;
-
-  if (tile->path == CF_PATH_BOX_16 && w <= CF_FEW_COLUMNS) {
-    for (; n_narrow < w; n_narrow++)
-      narrow[n_narrow] = (CfTap) { (uint16_t *) (void *) tile->columns + n_narrow * tile->channels, 1 };
-    finish16 (tile, o, narrow, w);
-    return;
-  }
-  if (tile->fused && tile->path == CF_PATH_BOX && w <= CF_FEW_COLUMNS) {
-    for (; n_wide < w; n_wide++)
-      wide[n_wide] = (CfTap) { (uint32_t *) (void *) tile->columns + n_wide * tile->channels, 1 };
-    out = output_of (tile, tile->y0 + o);
-    m->simd->add_levels_out (wide, w, tile->n, tile->rounding, out);
-    store (tile, tile->y0 + o, out);
-    return;
-  }
-  for (int level = 0; 1 << level <= w; level++) {
-    const void *half = level > 1 ? ring_row (&tile->a, level - 1) : tile->columns;
-    const uint8_t *row = level > 0 ? ring_row (&tile->a, level) : tile->columns;
-    int length = tile->n + (w - (1 << level)) * tile->channels, shift = (1 << level) / 2 * tile->channels;
-    bool is_narrow = level < m->n_narrow;
-
-    if (level > 0 && level <= m->n_narrow)
-      m->simd->add_shifted16 (half, shift, length, ring_row (&tile->a, level), !is_narrow);
-    else if (level > 0)
-      m->simd->add_shifted32 (half, shift, length, ring_row (&tile->a, level));
-    if (!(w >> level & 1))
-      continue;
-    row += (size_t) (done * tile->channels) * (is_narrow ? 2 : 4);
-    if (is_narrow)
-      narrow[n_narrow++] = (CfTap) { row, 1 };
-    else
-      wide[n_wide++] = (CfTap) { row, 1 };
-    done += 1 << level;
-  }
-  if (tile->path == CF_PATH_BOX_16)
-    finish16 (tile, o, narrow, n_narrow);
-  else {
-    m->simd->add_levels (narrow, n_narrow, wide, n_wide, tile->n, tile->s[0]);
-    if (m->c.abs_sum <= INT32_MAX / m->c.max) {
-      finish32 (tile, o, tile->s[0]);
-      return;
-    }
-    /* 16 bit: the largest sums need all 32 bits */
-    for (int i = 0; i < tile->n; i++)
-      tile->wide[i] = (uint32_t) tile->s[0][i];
-    finish64 (tile, o, tile->wide);
-  }
-}
-
-static void
-make_scan (const Tile *tile, int o)
-{
-  const CfConvolveCpu *m = tile->m;
-  const void *column = tile->columns;
+  int32_t *s = tile->fused ? NULL : tile->s[0];
+  CfTap taps[CF_FEW_COLUMNS];
   CfKeep keep = keep_of (tile, tile->y0 + o);
-  void *out;
-
-  if (!tile->fused) {
-    m->simd->scan (column, m->c.w, tile->channels, tile->n, tile->s[0]);
-    finish32 (tile, o, tile->s[0]);
-    return;
-  }
-  out = output_of (tile, tile->y0 + o);
-  if (m->n_narrow)
-    m->simd->scan_out (column, m->c.w, tile->channels, m->c.h * m->c.max, tile->n, tile->rounding, &keep, out);
-  else
-    m->simd->scan32_out (column, m->c.w, tile->channels, tile->n, tile->rounding, out);
-  store (tile, tile->y0 + o, out);
-}
-
-static void
-finish_halves (const Tile *tile, int o, int i)
-{
   void *out = output_of (tile, tile->y0 + o);
 
-  tile->m->simd->halves_out (tile->upper[i], tile->s[i], tile->n, tile->m->offset, tile->rounding,
-      tile->m->c.op == CF_CONVOLVE_UNSHARP ? centre_row (tile, o) : NULL, out);
-  store (tile, tile->y0 + o, out);
+  if (s)
+    m->simd->scan (tile->columns, !m->columns16, m->c.w, tile->channels, tile->n, s);
+  else if (m->columns16 || m->c.w > CF_FEW_COLUMNS)
+    m->simd->scan_out (tile->columns, !m->columns16, m->c.w, tile->channels, m->c.h * m->c.max, tile->n, tile->rounding,
+        &keep, out);
+  else {
+    for (int i = 0; i < m->c.w; i++)
+      taps[i] = (CfTap) { (uint32_t *) (void *) tile->columns + i * tile->channels, 1 };
+    m->simd->add_columns_out (taps, m->c.w, tile->n, tile->rounding, out);
+  }
+  if (!s)
+    store (tile, tile->y0 + o, out);
+  else if (m->c.abs_sum <= INT32_MAX / m->c.max)
+    finish32 (tile, o, s);
+  else { /* 16 bit: the largest sums need all 32 bits */
+    for (int i = 0; i < tile->n; i++)
+      tile->wide[i] = (uint32_t) s[i];
+    finish64 (tile, o, tile->wide);
+  }
 }
 
 /* Makes two rows of outputs; the second may lie below the tile. */
@@ -971,53 +863,42 @@ static void
 make_pair (const Tile *tile, int o)
 {
   const CfConvolveCpu *m = tile->m;
-  bool rows_split = tile->path == CF_PATH_ROWS_SPLIT, split = rows_split || tile->path == CF_PATH_SPLIT;
+  const bool rows_split = tile->path == CF_PATH_ROWS_SPLIT, split = rows_split || tile->path == CF_PATH_SPLIT;
 
-  products (tile, tile->path == CF_PATH_PAIRS || split ? &tile->a : &tile->b, o,
-      split             ? tile->upper
-          : tile->fused ? NULL
-                        : tile->s);
-  if (tile->fused)
-    return;
+  products (tile, split || tile->path == CF_PATH_ROWS_PAIRS ? &tile->b : &tile->a, o, 0, tile->fused ? NULL : tile->s);
   if (split)
-    products (tile, &tile->b, o, tile->s);
-  for (int i = 0; i < 2 && o + i < tile->rows; i++)
-    if (rows_split && m->halves[tile->part->kind])
-      finish_halves (tile, o + i, i);
-    else if (split) {
-      m->simd->combine (tile->upper[i], tile->s[i], tile->n, rows_split ? 1 << 16 : 1 << 8, rows_split ? m->offset : 0,
-          tile->wide);
+    products (tile, &tile->a, o, 0, tile->upper);
+  else if (m->n_groups == 2)
+    products (tile, &tile->a, o, 1, tile->upper);
+  for (int i = 0; !tile->fused && i < 2 && o + i < tile->rows; i++)
+    if (rows_split && m->halves[tile->part->kind]) {
+      void *out = output_of (tile, tile->y0 + o + i);
+
+      m->simd->halves_out (tile->upper[i], tile->s[i], tile->n, m->offset, tile->rounding,
+          m->c.op == CF_CONVOLVE_UNSHARP ? centre_row (tile, o + i) : NULL, out);
+      store (tile, tile->y0 + o + i, out);
+    } else if (split || tile->path == CF_PATH_GROUPS) {
+      m->simd->combine (m->factor ? tile->upper[i] : tile->s[i], tile->s[i], tile->n, m->factor, m->offset, tile->wide);
       finish64 (tile, o + i, tile->wide);
     } else
       finish32 (tile, o + i, tile->s[i]);
 }
 
-/* Makes CF_SMALL_ROWS rows of outputs. Rows below the tile are made, but not stored. */
 static void
 make_small (const Tile *tile, int o)
 {
-  const CfConvolveCpu *m = tile->m;
+  const CfConvolution *c = &tile->m->c;
+  const CfSmall kind = c->op == CF_CONVOLVE_UNSHARP ? CF_SMALL_SHARPEN : c->box ? CF_SMALL_BOX : CF_SMALL_BINOMIAL;
   const uint8_t *rows[CF_SMALL_SIZE + CF_SMALL_ROWS - 1];
   CfKeep keep[CF_SMALL_ROWS];
-  uint8_t *out[CF_SMALL_ROWS], *buffers = (uint8_t *) tile->wide; /* for CF_SMALL_ROWS rows that are to be stored */
-  int y = tile->y0 + o;
+  uint8_t *out[CF_SMALL_ROWS];
 
-  for (int j = 0; j < m->c.h + CF_SMALL_ROWS - 1; j++)
+  for (int j = 0; j < c->h + CF_SMALL_ROWS - 1; j++)
     rows[j] = ring_row (&tile->x, o + j);
-  for (int i = 0; i < CF_SMALL_ROWS; i++) {
-    bool is_row = o + i < tile->rows;
-
-    keep[i] = is_row ? keep_of (tile, y + i) : (CfKeep) { .src = keep[0].src };
-    out[i] = is_row ? output_of (tile, y + i) : tile->out;
-    if (out[i] == tile->out)
-      out[i] = buffers + i * tile->n;
-  }
-  m->simd->small (rows, m->c.w, tile->channels, tile->n, tile->rounding, keep, out);
-  for (int i = 0; i < CF_SMALL_ROWS && o + i < tile->rows; i++)
-    if (out[i] == buffers + i * tile->n) {
-      memcpy (tile->out, out[i], (size_t) tile->n);
-      store (tile, y + i, tile->out);
-    }
+  find_outputs (tile, o, CF_SMALL_ROWS, keep, out);
+  tile->m->simd->small[kind](rows, c->w, tile->channels, tile->n, tile->rounding, keep, out);
+  for (int i = 0; !tile->in_place && i < CF_SMALL_ROWS && o + i < tile->rows; i++)
+    store (tile, tile->y0 + o + i, out[i]);
 }
 
 static void
@@ -1026,20 +907,18 @@ output_row (const Tile *tile, int o)
   const CfConvolveCpu *m = tile->m;
   const CfConvolveSimd *simd = m->simd;
   int32_t *s = tile->s[0];
-  void *out;
+  void *out = output_of (tile, tile->y0 + o);
 
   switch (tile->path) {
     case CF_PATH_COPY:
-      out = output_of (tile, tile->y0 + o);
       memcpy (out, ring_row (&tile->x, o), (size_t) tile->n * (size_t) (tile->type + 1));
       store (tile, tile->y0 + o, out);
       break;
     case CF_PATH_BOX:
-    case CF_PATH_BOX_16:
       make_box (tile, o);
       break;
-    case CF_PATH_BOX_SCAN:
-      make_scan (tile, o);
+    case CF_PATH_BOX_16:
+      make_box16 (tile, o);
       break;
     case CF_PATH_SMALL:
       make_small (tile, o);
@@ -1051,20 +930,17 @@ output_row (const Tile *tile, int o)
       finish16 (tile, o, tile->taps, list_taps (tile, &tile->a, o, 2));
       break;
     case CF_PATH_ROWS_BYTES:
-      out = output_of (tile, tile->y0 + o);
       simd->vertical_upper_lower (tile->taps, list_taps (tile, &tile->a, o, 4), tile->n, tile->rounding,
           m->c.op == CF_CONVOLVE_UNSHARP ? centre_row (tile, o) : NULL, out);
       store (tile, tile->y0 + o, out);
       break;
     case CF_PATH_ROWS_32:
-      if (tile->fused) {
-        out = output_of (tile, tile->y0 + o);
-        simd->vertical32_out (tile->taps, list_taps (tile, &tile->a, o, 4), tile->n, tile->rounding, out);
+      simd->vertical32 (tile->taps, list_taps (tile, &tile->a, o, 4), tile->n, tile->fused ? NULL : s, tile->rounding,
+          out);
+      if (tile->fused)
         store (tile, tile->y0 + o, out);
-        break;
-      }
-      simd->vertical32 (tile->taps, list_taps (tile, &tile->a, o, 4), tile->n, s);
-      finish32 (tile, o, s);
+      else
+        finish32 (tile, o, s);
       break;
     case CF_PATH_ROWS_64:
       simd->vertical64 (tile->taps, list_taps (tile, &tile->a, o, 4), tile->n, m->rows_signed, tile->wide);
@@ -1073,9 +949,6 @@ output_row (const Tile *tile, int o)
     case CF_PATH_WIDE:
       simd->wide[tile->type](tile->taps, list_taps (tile, &tile->x, o, (size_t) tile->type + 1), tile->n, tile->wide);
       finish64 (tile, o, tile->wide);
-      break;
-    case CF_PATH_GROUPS:
-      make_groups (tile, o);
       break;
     case CF_PATH_FAST:
       fast_sums (tile, o);
@@ -1102,51 +975,46 @@ is_fused (const Tile *tile)
     case CF_PATH_SMALL:
       return true;
     case CF_PATH_BOX:
-      return narrow && tile->type == 1 && !m->n_narrow;
+      return m->columns16 ? cf_can_fuse_scan (m, tile->part->kind) : narrow;
     case CF_PATH_ROWS_32:
       return narrow && tile->type == 1;
-    case CF_PATH_BOX_SCAN:
-      return !m->n_narrow || cf_can_fuse_scan (m, tile->part->kind);
     case CF_PATH_ROWS_PAIRS:
     case CF_PATH_PAIRS:
-      return m->c.bits == 8 && narrow && cf_can_fuse_rounding (tile->rounding);
+      return m->c.bits == 8 && narrow;
     default:
       return false;
   }
-}
-
-/* Lays out the sums of columns, all zero: those inside the image begin at a cache line. */
-static void
-begin_columns (Tile *tile)
-{
-  const size_t size = tile->m->n_narrow ? 2 : 4, shift = size * (size_t) (tile->before * tile->channels) % 64;
-  const size_t margin = tile->path == CF_PATH_BOX_SCAN ? CF_SCAN_MARGIN * size : 0;
-
-  memset (tile->a.data, 0, (size_t) tile->n_in * 4 + CF_SCAN_MARGIN * 4 + 64);
-  tile->columns = tile->a.data + margin + (64 - shift) % 64;
 }
 
 void
 cf_convolve_run_task (const CfConvolveCpu *m, const CfConvolvePart *part, int task, uint8_t *scratch)
 {
   int x0 = task % part->n_cols * part->cols, y0 = task / part->n_cols * part->rows, window, batch;
-  int y1 = y0 + part->rows < part->height ? y0 + part->rows : part->height;
+  int y1 = cf_min (y0 + part->rows, part->height), left = x0 - m->c.ax;
+  const CfView *view = &m->in[part->view];
   Tile tile = {
     .m = m,
     .part = part,
     .rounding = &m->rounding[part->kind],
     .path = m->path[part->kind],
-    .type = m->in[part->view].bytes - 1,
+    .type = view->bytes - 1,
     .channels = part->channels,
     .x0 = x0,
     .y0 = y0,
     .rows = y1 - y0,
-    .cols = x0 + part->cols < part->width ? part->cols : part->width - x0,
+    .cols = cf_min (part->cols, part->width - x0),
+    .before = cf_max (-left, 0),
+    .direct = m->c.border == CF_BORDER_REPLICATE && part->action == CF_ACTION_FILTER && part->step == 1 &&
+        view->bits == 8 * view->bytes,
   };
   size_t used;
 
   if (part->action == CF_ACTION_COPY) {
-    copy_rows (m, part, y0, y1);
+    CfView in = *view;
+
+    in.step = part->step;
+    in.width = part->width * part->channels;
+    cf_view_copy (&m->out[part->view], &in, y0, y1);
     return;
   }
   if (part->action == CF_ACTION_MID) {
@@ -1155,11 +1023,16 @@ cf_convolve_run_task (const CfConvolveCpu *m, const CfConvolvePart *part, int ta
   }
   tile.n = tile.cols * tile.channels;
   tile.n_in = row_of (&tile, tile.cols);
-  place (&tile);
+  tile.inside = cf_min (left + tile.n_in / tile.channels, part->width) - left - tile.before;
   tile.fused = is_fused (&tile);
+  tile.in_place = part->action == CF_ACTION_FILTER && (!part->keep || tile.fused) && part->step == 1 && !view->shift;
   lay_out (&tile, scratch, &used);
-  if (is_box (&tile))
-    begin_columns (&tile);
+  if (is_box (&tile)) { /* all sums are 0, and those inside the image begin at a cache line */
+    const size_t size = m->columns16 ? 2 : 4, shift = size * (size_t) (tile.before * tile.channels) % 64;
+
+    memset (tile.a.data, 0, (size_t) tile.n_in * 4 + CF_SCAN_MARGIN * 4 + 64);
+    tile.columns = tile.a.data + (tile.path == CF_PATH_BOX ? CF_SCAN_MARGIN * size : 0) + (64 - shift) % 64;
+  }
   window = window_rows (&tile);
   batch = cf_convolve_batch (m, tile.path);
   for (int i = 0, o = 0; o < tile.rows; i++) {
