@@ -14,25 +14,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { INPUT, MIN, MAX };
-
 typedef struct {
-  uint8_t kind;
+  uint8_t op; /* CF_MEDIAN_NET_LOAD, _MIN or _MAX */
   bool used;
-  int a, b;      /* operands; INPUT: a = sample number */
+  int a, b;      /* operands; LOAD: a = sample number */
   int twin;      /* the other half of the pair: the MIN's MAX or the MAX's MIN; -1 if none */
   int last_user; /* node after which the value is dead, in running order */
+  int output;    /* 1 + the output that it is, 0: none; no two windows have the same samples */
+  int slot;
 } Node;
 
-/* A sorted list of nodes: a base list, if any, merged with more samples. It is
+/* A sorted list of nodes: a base list, if any, merged with the samples of a rectangle of the footprint. It is
  * built on first use: lists that are built late keep fewer values alive. */
 typedef struct List {
   int n;
-  int *node; /* NULL until built */
+  const int *node; /* NULL until built */
   struct List *base;
-  int n_samples;
-  int *sample;
-  int x, y, w, h; /* the rectangle of the samples */
+  int x, y, w, h; /* the rectangle */
   struct List *next;
 } List;
 
@@ -43,12 +41,14 @@ typedef struct Block {
 
 typedef struct {
   CfMedianNetwork *net;
+  int fw, fh; /* the footprint */
   Node *nodes;
   int n_nodes, cap_nodes;
   int *input_node; /* sample number -> node, -1 = not loaded yet */
-  int *output;     /* output number -> node */
-  Block *blocks;   /* all memory from alloc; freed at the end */
-  List *lists;     /* lists without a base, which neighbouring tiles share */
+  int *spare;      /* stack of free slots */
+  int n_spare;
+  Block *blocks; /* all memory from alloc; freed at the end */
+  List *lists;   /* lists without a base, which neighbouring tiles share */
   jmp_buf no_memory;
 } Builder;
 
@@ -56,7 +56,7 @@ typedef struct {
  * candidate for the wanted rank and were dropped from `core`; `inside` counts the samples that the core stands for. */
 typedef struct {
   int at[2], size[2]; /* [0] along x, [1] along y */
-  int *core;
+  const int *core;
   int n_core, below, inside;
   /* Outside the core, or NULL: lists[0], by footprint x, of the rows that all windows share; lists[1], by footprint y,
    * of the columns that they share. */
@@ -85,7 +85,7 @@ ints (Builder *m, int n)
 /* ---- nodes -------------------------------------------------------------- */
 
 static int
-add_node (Builder *m, int kind, int a, int b)
+add_node (Builder *m, int op, int a, int b)
 {
   if (m->n_nodes == m->cap_nodes) {
     int cap = m->cap_nodes ? 2 * m->cap_nodes : 4096;
@@ -96,103 +96,81 @@ add_node (Builder *m, int kind, int a, int b)
     m->nodes = nodes;
     m->cap_nodes = cap;
   }
-  m->nodes[m->n_nodes] = (Node) { .kind = (uint8_t) kind, .a = a, .b = b, .twin = -1 };
+  m->nodes[m->n_nodes] = (Node) { .op = (uint8_t) op, .a = a, .b = b, .twin = -1 };
   return m->n_nodes++;
 }
 
-static int
-input_node (Builder *m, int sample)
-{
-  if (m->input_node[sample] < 0)
-    m->input_node[sample] = add_node (m, INPUT, sample, 0);
-  return m->input_node[sample];
-}
-
-/* Replaces nodes (a, b) by their (minimum, maximum). */
+/* Replaces two nodes by their minimum and maximum. */
 static void
-sort_pair (Builder *m, int *a, int *b)
+sort_pair (Builder *m, int pair[2])
 {
-  int low = add_node (m, MIN, *a, *b), high = add_node (m, MAX, *a, *b);
+  int low = add_node (m, CF_MEDIAN_NET_MIN, pair[0], pair[1]), high = add_node (m, CF_MEDIAN_NET_MAX, pair[0], pair[1]);
 
   m->nodes[low].twin = high;
   m->nodes[high].twin = low;
-  *a = low;
-  *b = high;
+  pair[0] = low;
+  pair[1] = high;
 }
 
 /* ---- sorted lists ------------------------------------------------------- */
 
-/* Merges two sorted lists of any lengths with Batcher's odd-even merge: first the
- * elements with even and those with odd numbers, then neighbours are sorted. */
-static void
-merge (Builder *m, const int *a, int na, int stride_a, const int *b, int nb, int stride_b, int *out)
+/* Merges two sorted lists of any lengths with Batcher's odd-even merge: first the elements with even and those with odd
+ * numbers; then the first even one, and pairs of the other even ones and the odd ones, which are sorted. */
+static const int *
+merged (Builder *m, const int *a, int na, int stride_a, const int *b, int nb, int stride_b)
 {
-  int n = na + nb, n_even = (na + 1) / 2 + (nb + 1) / 2, n_odd = n - n_even;
-  int *even, *odd;
+  const int n = na + nb, n_even = (na + 1) / 2 + (nb + 1) / 2;
+  int *out = ints (m, n);
+  const int *even, *odd;
 
-  if (na == 0 || nb == 0) {
-    for (int i = 0; i < na; i++)
-      out[i] = a[i * stride_a];
-    for (int i = 0; i < nb; i++)
-      out[i] = b[i * stride_b];
-    return;
+  if (na * nb < 2) {
+    for (int i = 0; i < n; i++)
+      out[i] = i < na ? a[i * stride_a] : b[(i - na) * stride_b];
+    if (na * nb == 1)
+      sort_pair (m, out);
+    return out;
   }
-  if (na == 1 && nb == 1) {
-    out[0] = a[0];
-    out[1] = b[0];
-    sort_pair (m, &out[0], &out[1]);
-    return;
-  }
-  even = ints (m, n_even);
-  odd = ints (m, n_odd);
-  merge (m, a, (na + 1) / 2, 2 * stride_a, b, (nb + 1) / 2, 2 * stride_b, even);
-  merge (m, a + stride_a, na / 2, 2 * stride_a, b + stride_b, nb / 2, 2 * stride_b, odd);
-  out[0] = even[0];
-  for (int i = 0; 2 * i + 1 < n; i++) {
-    int low = i < n_odd ? odd[i] : -1, high = i + 1 < n_even ? even[i + 1] : -1;
-
-    if (low >= 0 && high >= 0)
-      sort_pair (m, &high, &low), out[2 * i + 1] = high, out[2 * i + 2] = low;
-    else
-      out[2 * i + 1] = low >= 0 ? low : high;
-  }
-  /* both lengths are odd: n_even is n_odd + 2, and the last even element follows */
-  for (int i = n_odd + 1; i < n_even; i++)
-    out[n_odd + i] = even[i];
-}
-
-static int *
-merged (Builder *m, const int *a, int na, const int *b, int nb)
-{
-  int *out = ints (m, na + nb);
-
-  merge (m, a, na, 1, b, nb, 1, out);
+  even = merged (m, a, (na + 1) / 2, 2 * stride_a, b, (nb + 1) / 2, 2 * stride_b);
+  odd = merged (m, a + stride_a, na / 2, 2 * stride_a, b + stride_b, nb / 2, 2 * stride_b);
+  for (int i = 0; i < n_even; i++)
+    out[cf_max (2 * i - 1, 0)] = even[i];
+  for (int i = 0; i < n - n_even; i++)
+    out[cf_min (2 * i + 2, n - 1)] = odd[i];
+  for (int i = 1; i + 1 < n; i += 2)
+    sort_pair (m, out + i);
   return out;
 }
 
-static int *
+static const int *
 sorted_samples (Builder *m, const int *sample, int n)
 {
-  int *out, *low, *high;
+  const int *low, *high;
 
   if (n == 1) {
-    out = ints (m, 1);
-    out[0] = input_node (m, sample[0]);
-    return out;
+    if (m->input_node[*sample] < 0)
+      m->input_node[*sample] = add_node (m, CF_MEDIAN_NET_LOAD, *sample, 0);
+    return &m->input_node[*sample];
   }
   low = sorted_samples (m, sample, n / 2);
   high = sorted_samples (m, sample + n / 2, n - n / 2);
-  return merged (m, low, n / 2, high, n - n / 2);
+  return merged (m, low, n / 2, 1, high, n - n / 2, 1);
 }
 
 static const int *
 list_nodes (Builder *m, List *list)
 {
-  if (!list->node) {
-    int *more = sorted_samples (m, list->sample, list->n_samples);
+  const int *more;
+  int *sample, n = 0;
 
-    list->node = list->base ? merged (m, list_nodes (m, list->base), list->base->n, more, list->n_samples) : more;
-  }
+  if (list->node)
+    return list->node;
+  sample = ints (m, list->n);
+  for (int s = 0; s < m->net->depth; s++)
+    for (int j = list->y; j < list->y + list->h; j++)
+      for (int i = list->x; i < list->x + list->w; i++)
+        sample[n++] = (s * m->fh + j) * m->fw + i;
+  more = sorted_samples (m, sample, n);
+  list->node = list->base ? merged (m, list_nodes (m, list->base), list->base->n, 1, more, n, 1) : more;
   return list->node;
 }
 
@@ -200,25 +178,15 @@ list_nodes (Builder *m, List *list)
 static List *
 get_list (Builder *m, List *base, int x, int y, int w, int h)
 {
-  const CfMedianNetwork *net = m->net;
-  int fw = net->tile_w + net->w - 1, fh = net->tile_h + net->h - 1;
   List *list;
 
   for (list = base ? NULL : m->lists; list; list = list->next)
     if (list->x == x && list->y == y && list->w == w && list->h == h)
       return list;
   list = alloc (m, sizeof *list);
-  *list = (List) { .base = base, .x = x, .y = y, .w = w, .h = h };
-  list->sample = ints (m, w * h * net->depth);
-  for (int s = 0; s < net->depth; s++)
-    for (int j = y; j < y + h; j++)
-      for (int i = x; i < x + w; i++)
-        list->sample[list->n_samples++] = (s * fh + j) * fw + i;
-  list->n = list->n_samples + (base ? base->n : 0);
-  if (!base) {
-    list->next = m->lists;
+  *list = (List) { w * h * m->net->depth + (base ? base->n : 0), NULL, base, x, y, w, h, m->lists };
+  if (!base)
     m->lists = list;
-  }
   return list;
 }
 
@@ -237,45 +205,22 @@ select_one (Builder *m, const int *a, int na, const int *b, int nb, int k)
     if (i > na || j > nb)
       continue;
     if (i && j)
-      candidate = add_node (m, MAX, a[i - 1], b[j - 1]);
+      candidate = add_node (m, CF_MEDIAN_NET_MAX, a[i - 1], b[j - 1]);
     else
       candidate = i ? a[i - 1] : b[j - 1];
-    result = result < 0 ? candidate : add_node (m, MIN, result, candidate);
+    result = result < 0 ? candidate : add_node (m, CF_MEDIAN_NET_MIN, result, candidate);
   }
   return result;
 }
 
-/* Merges a sorted list into the core and keeps the elements that can still hold the rank: with e samples of a window
- * outside the core, those at positions rank - e .. rank. */
+/* Merges lists pairwise, as in merge sort, then merges the result into the core and keeps the elements that can still
+ * hold the rank: with e samples of a window outside the core, those at positions rank - e .. rank. */
 static void
-add_to_core (Builder *m, Tile *t, const int *list, int n)
+add_to_core (Builder *m, Tile *t, List **lists, int n)
 {
   const CfMedianNetwork *net = m->net;
-  int outside, low, high, total = t->n_core + n;
-  int *all;
-
-  t->inside += n;
-  outside = net->w * net->h * net->depth - t->inside;
-  low = cf_max (0, net->rank - outside - t->below);
-  high = cf_min (total - 1, net->rank - t->below);
-  if (low == high && t->n_core > 0) {
-    all = ints (m, 1);
-    all[0] = select_one (m, t->core, t->n_core, list, n, low);
-    t->core = all;
-  } else {
-    all = t->n_core ? merged (m, t->core, t->n_core, list, n) : memcpy (ints (m, n), list, sizeof (int) * (size_t) n);
-    t->core = all + low;
-  }
-  t->n_core = high - low + 1;
-  t->below += low;
-}
-
-/* Merges lists pairwise, as in merge sort, then merges the result into the core. */
-static void
-add_lists_to_core (Builder *m, Tile *t, List **lists, int n)
-{
-  const int **node = alloc (m, sizeof *node * (size_t) (n + 1));
-  int *size = ints (m, n), count = 0;
+  const int **node = alloc (m, sizeof *node * (size_t) n);
+  int *size = ints (m, n), count = 0, low, high;
 
   /* as carries in a binary counter: a list is merged once there is one of its level, and all after the last one */
   for (int i = 0; i < n; i++) {
@@ -283,57 +228,62 @@ add_lists_to_core (Builder *m, Tile *t, List **lists, int n)
     size[count++] = lists[i]->n;
     for (int bit = i + 1; count > 1 && (i == n - 1 || !(bit & 1)); bit >>= 1) {
       count--;
-      node[count - 1] = merged (m, node[count - 1], size[count - 1], node[count], size[count]);
+      node[count - 1] = merged (m, node[count - 1], size[count - 1], 1, node[count], size[count], 1);
       size[count - 1] += size[count];
     }
   }
-  if (n)
-    add_to_core (m, t, node[0], size[0]);
+  t->inside += *size;
+  low = cf_max (0, net->rank - (net->w * net->h * net->depth - t->inside) - t->below);
+  high = cf_min (t->n_core + *size - 1, net->rank - t->below);
+  if (low == high && t->n_core > 0) {
+    int *one = ints (m, 1);
+
+    *one = select_one (m, t->core, t->n_core, *node, *size, low);
+    t->core = one;
+  } else
+    t->core = merged (m, t->core, t->n_core, 1, *node, *size, 1) + low;
+  t->n_core = high - low + 1;
+  t->below += low;
 }
 
-static void solve (Builder *m, Tile *t);
-
-/* Solves the first or the second half of a tile, which is cut along an axis. Its windows share `gain` more columns (or
- * rows) from footprint position `from` on; the lists of the other axis grow by the corner samples there. */
+/* Solves a tile by its halves along an axis. The windows of a half share `gain` more columns (or rows) from footprint
+ * position `from` on; the lists of the other axis grow by the corner samples there. */
 static void
-solve_half (Builder *m, const Tile *t, int axis, bool second)
+solve (Builder *m, const Tile *t)
 {
   const CfMedianNetwork *net = m->net;
-  const int window[2] = { net->w, net->h }, tile[2] = { net->tile_w, net->tile_h };
-  int other = 1 - axis, first = t->size[axis] / 2, gain = second ? first : t->size[axis] - first, from;
-  Tile half = *t;
+  const int window[2] = { net->w, net->h }, footprint[2] = { m->fw, m->fh };
+  const int axis = t->size[0] >= t->size[1] ? 0 : 1, other = 1 - axis, first = t->size[axis] / 2;
 
-  for (int i = 0; i < 2; i++) {
-    size_t bytes = sizeof (List *) * (size_t) (tile[i] + window[i] - 1);
-
-    half.lists[i] = memcpy (alloc (m, bytes), t->lists[i], bytes);
-  }
-  half.size[axis] -= gain;
-  half.at[axis] += second ? first : 0;
-  from = second ? t->at[axis] + window[axis] : t->at[axis] + half.size[axis] - 1;
-  add_lists_to_core (m, &half, &half.lists[axis][from], gain);
-  for (int i = t->at[other]; i < t->at[other] + window[other] + t->size[other] - 1; i++) {
-    List **list = &half.lists[other][i];
-
-    if (*list)
-      *list = axis ? get_list (m, *list, i, from, 1, gain) : get_list (m, *list, from, i, gain, 1);
-  }
-  for (int i = 0; i < gain; i++)
-    half.lists[axis][from + i] = NULL;
-  solve (m, &half);
-}
-
-static void
-solve (Builder *m, Tile *t)
-{
-  int axis = t->size[0] >= t->size[1] ? 0 : 1;
-
-  if (t->size[0] == 1 && t->size[1] == 1) {
-    m->output[t->at[1] * m->net->tile_w + t->at[0]] = t->core[0];
+  if (first == 0) {
+    m->nodes[t->core[0]].output = t->at[1] * net->tile_w + t->at[0] + 1;
+    m->nodes[t->core[0]].used = true;
     return;
   }
-  solve_half (m, t, axis, false);
-  solve_half (m, t, axis, true);
+  for (int second = 0; second < 2; second++) {
+    const int gain = second ? first : t->size[axis] - first;
+    Tile half = *t;
+    int from;
+
+    for (int i = 0; i < 2; i++) {
+      size_t bytes = sizeof (List *) * (size_t) footprint[i];
+
+      half.lists[i] = memcpy (alloc (m, bytes), t->lists[i], bytes);
+    }
+    half.size[axis] -= gain;
+    half.at[axis] += second ? first : 0;
+    from = second ? t->at[axis] + window[axis] : t->at[axis] + half.size[axis] - 1;
+    add_to_core (m, &half, &half.lists[axis][from], gain);
+    for (int i = t->at[other]; i < t->at[other] + window[other] + t->size[other] - 1; i++) {
+      List **list = &half.lists[other][i];
+
+      if (*list)
+        *list = axis ? get_list (m, *list, i, from, 1, gain) : get_list (m, *list, from, i, gain, 1);
+    }
+    for (int i = 0; i < gain; i++)
+      half.lists[axis][from + i] = NULL;
+    solve (m, &half);
+  }
 }
 
 /* Solves a tile from its samples. The windows of a tile larger than the window
@@ -342,7 +292,6 @@ static void
 solve_root (Builder *m, int x0, int y0, int tw, int th)
 {
   const CfMedianNetwork *net = m->net;
-  int fw = net->tile_w + net->w - 1, fh = net->tile_h + net->h - 1;
   int core_w = net->w - tw + 1, core_h = net->h - th + 1;
   Tile root = { .at = { x0, y0 }, .size = { tw, th } };
   List **core;
@@ -357,8 +306,8 @@ solve_root (Builder *m, int x0, int y0, int tw, int th)
     solve_root (m, x0, y0 + th / 2, tw, th - th / 2);
     return;
   }
-  root.lists[0] = alloc (m, sizeof (List *) * (size_t) fw);
-  root.lists[1] = alloc (m, sizeof (List *) * (size_t) fh);
+  root.lists[0] = alloc (m, sizeof (List *) * (size_t) m->fw);
+  root.lists[1] = alloc (m, sizeof (List *) * (size_t) m->fh);
   core = alloc (m, sizeof (List *) * (size_t) core_w);
   for (int x = 0; x < tw + net->w - 1; x++)
     if (x < tw - 1 || x >= net->w)
@@ -368,24 +317,11 @@ solve_root (Builder *m, int x0, int y0, int tw, int th)
       root.lists[1][y0 + y] = get_list (m, NULL, x0 + tw - 1, y0 + y, core_w, 1);
   for (int i = 0; i < core_w; i++)
     core[i] = get_list (m, NULL, x0 + tw - 1 + i, y0 + th - 1, 1, core_h);
-  add_lists_to_core (m, &root, core, core_w);
+  add_to_core (m, &root, core, core_w);
   solve (m, &root);
 }
 
 /* ---- from the graph to steps -------------------------------------------- */
-
-static void
-mark_used (Builder *m, int outputs)
-{
-  for (int i = 0; i < outputs; i++)
-    m->nodes[m->output[i]].used = true;
-  /* operands precede their users, so one backward pass reaches all of them */
-  for (int i = m->n_nodes - 1; i >= 0; i--)
-    if (m->nodes[i].used && m->nodes[i].kind != INPUT) {
-      m->nodes[m->nodes[i].a].used = true;
-      m->nodes[m->nodes[i].b].used = true;
-    }
-}
 
 /* Returns whether node i is computed by its twin's step: a pair with both halves
  * used is one step, at the first half. */
@@ -397,32 +333,35 @@ is_second_half (const Builder *m, int i)
   return n->twin >= 0 && n->twin < i && m->nodes[n->twin].used;
 }
 
-/* Finds the last users of values; those without one are not kept beyond their own node. */
+/* Marks the nodes that others need, and finds the last step that reads each. Operands precede their users, so one
+ * backward pass reaches all of them. */
 static void
-find_last_users (Builder *m)
+find_users (Builder *m)
 {
-  for (int i = 0; i < m->n_nodes; i++)
-    if (m->nodes[i].used && m->nodes[i].kind != INPUT) {
-      int step = is_second_half (m, i) ? m->nodes[i].twin : i;
+  for (int i = m->n_nodes - 1; i >= 0; i--) {
+    const Node *n = &m->nodes[i];
 
-      if (m->nodes[m->nodes[i].a].last_user < step)
-        m->nodes[m->nodes[i].a].last_user = step;
-      if (m->nodes[m->nodes[i].b].last_user < step)
-        m->nodes[m->nodes[i].b].last_user = step;
+    for (int j = 0; n->used && n->op != CF_MEDIAN_NET_LOAD && j < 2; j++) {
+      Node *operand = &m->nodes[j ? n->b : n->a];
+
+      operand->used = true;
+      operand->last_user = cf_max (operand->last_user, is_second_half (m, i) ? n->twin : i);
     }
+  }
 }
 
-typedef struct {
-  int *slot_of; /* node -> slot */
-  int *spare;   /* stack of free slots */
-  int *output;  /* node -> 1 + the output that it is, 0: none; no two windows have the same samples */
-  int n_spare;
-} Slots;
-
 static int
-take_slot (Builder *m, Slots *s)
+take_slot (Builder *m)
 {
-  return s->n_spare ? s->spare[--s->n_spare] : m->net->n_slots++;
+  return m->n_spare ? m->spare[--m->n_spare] : m->net->n_slots++;
+}
+
+/* Frees a node's slot if no step after this one reads it. */
+static void
+free_slot (Builder *m, const Node *n, int step)
+{
+  if (n->last_user <= step)
+    m->spare[m->n_spare++] = n->slot;
 }
 
 static void
@@ -435,64 +374,42 @@ emit (Builder *m, int op, int d, int e, int a, int b)
   net->n_ops += op == CF_MEDIAN_NET_SORT ? 2 : op == CF_MEDIAN_NET_MIN || op == CF_MEDIAN_NET_MAX;
 }
 
-/* Stores the output that is this node, and frees its slot if no later step reads it. */
+/* Stores the output that is this node. */
 static void
-finish_node (Builder *m, Slots *s, int node, int step)
+finish_node (Builder *m, const Node *n, int step)
 {
-  if (s->output[node] > 0)
-    emit (m, CF_MEDIAN_NET_STORE, s->output[node] - 1, 0, s->slot_of[node], 0);
-  if (m->nodes[node].last_user <= step)
-    s->spare[s->n_spare++] = s->slot_of[node];
+  if (n->output > 0)
+    emit (m, CF_MEDIAN_NET_STORE, n->output - 1, 0, n->slot, 0);
+  free_slot (m, n, step);
 }
 
 static void
-emit_node (Builder *m, Slots *s, int i)
+emit_node (Builder *m, int i)
 {
-  const Node *n = &m->nodes[i];
-  bool pair = n->kind != INPUT && n->twin > i && m->nodes[n->twin].used;
+  Node *n = &m->nodes[i], *twin = n->twin > i && m->nodes[n->twin].used ? &m->nodes[n->twin] : NULL;
+  const Node *a = &m->nodes[n->a], *b = &m->nodes[n->b];
 
-  if (n->kind == INPUT) {
-    s->slot_of[i] = take_slot (m, s);
-    emit (m, CF_MEDIAN_NET_LOAD, s->slot_of[i], 0, n->a, 0);
-    finish_node (m, s, i, i);
-    return;
+  if (n->op == CF_MEDIAN_NET_LOAD) {
+    n->slot = take_slot (m);
+    emit (m, n->op, n->slot, 0, n->a, 0);
+  } else {
+    /* operands without later users give their slots to the results */
+    free_slot (m, b, i);
+    free_slot (m, a, i);
+    n->slot = take_slot (m);
+    if (twin)
+      twin->slot = take_slot (m);
+    emit (m, twin ? CF_MEDIAN_NET_SORT : n->op, n->slot, twin ? twin->slot : 0, a->slot, b->slot);
   }
-  /* operands without later users give their slots to the results */
-  if (m->nodes[n->b].last_user <= i)
-    s->spare[s->n_spare++] = s->slot_of[n->b];
-  if (m->nodes[n->a].last_user <= i && n->a != n->b)
-    s->spare[s->n_spare++] = s->slot_of[n->a];
-  s->slot_of[i] = take_slot (m, s);
-  if (pair) {
-    s->slot_of[n->twin] = take_slot (m, s);
-    emit (m, CF_MEDIAN_NET_SORT, s->slot_of[i], s->slot_of[n->twin], s->slot_of[n->a], s->slot_of[n->b]);
-    finish_node (m, s, n->twin, i);
-  } else
-    emit (m, n->kind == MIN ? CF_MEDIAN_NET_MIN : CF_MEDIAN_NET_MAX, s->slot_of[i], 0, s->slot_of[n->a],
-        s->slot_of[n->b]);
-  finish_node (m, s, i, i);
-}
-
-static void
-emit_steps (Builder *m, int outputs)
-{
-  Slots s = { ints (m, m->n_nodes), ints (m, m->n_nodes + 2), ints (m, m->n_nodes), 0 };
-
-  for (int o = 0; o < outputs; o++)
-    s.output[m->output[o]] = o + 1;
-  m->net->steps = malloc (sizeof (CfMedianNetStep) * (size_t) (m->n_nodes + outputs + 1));
-  if (!m->net->steps)
-    longjmp (m->no_memory, 1);
-  for (int i = 0; i < m->n_nodes; i++)
-    if (m->nodes[i].used && !is_second_half (m, i))
-      emit_node (m, &s, i);
+  if (twin)
+    finish_node (m, twin, i);
+  finish_node (m, n, i);
 }
 
 CfMedianNetwork *
 cf_median_network_new (int w, int h, int depth, int rank, int tile_w, int tile_h)
 {
-  Builder m = { 0 };
-  int inputs = (tile_w + w - 1) * (tile_h + h - 1) * depth, outputs = tile_w * tile_h;
+  Builder m = { .fw = tile_w + w - 1, .fh = tile_h + h - 1 };
 
   if (setjmp (m.no_memory)) {
     cf_median_network_free (m.net);
@@ -502,13 +419,17 @@ cf_median_network_new (int w, int h, int depth, int rank, int tile_w, int tile_h
     if (!m.net)
       longjmp (m.no_memory, 1);
     *m.net = (CfMedianNetwork) { .w = w, .h = h, .depth = depth, .rank = rank, .tile_w = tile_w, .tile_h = tile_h };
-    m.input_node = ints (&m, inputs);
-    memset (m.input_node, -1, sizeof (int) * (size_t) inputs);
-    m.output = ints (&m, outputs);
+    m.input_node = ints (&m, m.fw * m.fh * depth);
+    memset (m.input_node, -1, sizeof (int) * (size_t) (m.fw * m.fh * depth));
     solve_root (&m, 0, 0, tile_w, tile_h);
-    mark_used (&m, outputs);
-    find_last_users (&m);
-    emit_steps (&m, outputs);
+    find_users (&m);
+    m.spare = ints (&m, m.n_nodes + 2);
+    m.net->steps = malloc (sizeof (CfMedianNetStep) * (size_t) (m.n_nodes + tile_w * tile_h));
+    if (!m.net->steps)
+      longjmp (m.no_memory, 1);
+    for (int i = 0; i < m.n_nodes; i++)
+      if (m.nodes[i].used && !is_second_half (&m, i))
+        emit_node (&m, i);
   }
   while (m.blocks) {
     Block *next = m.blocks->next;
