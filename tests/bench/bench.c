@@ -678,7 +678,7 @@ parse (Bench *b, int argc, char **argv)
     { "json", 0, 0, G_OPTION_ARG_FILENAME, &b->o.json, "writes the rows, for docs/performance/kernels.py", "FILE" },
     { "format", 0, 0, G_OPTION_ARG_STRING, &b->o.format, "of the frames", "GRAY8,RGBA" },
     { "kinds", 0, 0, G_OPTION_ARG_STRING, &b->o.kinds, "of rows", "dense,gauss,..." },
-    { "tiles", 0, 0, G_OPTION_ARG_STRING, &b->o.tiles, "a study: outputs per thread and lane", "1x1,2x2,4x2,4x4" },
+    { "tiles", 0, 0, G_OPTION_ARG_STRING, &b->o.tiles, "a study: outputs per thread and lane", "4x2,4x3,4x4" },
     { "blocks", 0, 0, G_OPTION_ARG_STRING, &b->o.blocks, "a study: warps of a block", "4,8,12,16,24" },
     { "area", 0, 0, G_OPTION_ARG_INT, &b->o.area, "filters so much of each frame: a box in its middle", "PERCENT" },
     { "streams", 0, 0, G_OPTION_ARG_STRING, &b->o.streams, "frames at once", "1,8" },

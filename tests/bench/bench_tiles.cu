@@ -24,8 +24,6 @@ tile_of (void)
 static BenchTile tiles[] = {
   tile_of<7, 4, 4, 8, 2> (), tile_of<7, 4, 4, 4, 4> (), tile_of<7, 4, 4, 16, 1> (),
   tile_of<7, 4, 2, 4, 5> (), tile_of<7, 4, 2, 8, 2> (), tile_of<7, 4, 2, 16, 1> (), tile_of<7, 4, 2, 24, 1> (),
-  tile_of<7, 2, 2, 4, 6> (), tile_of<7, 2, 2, 8, 3> (), tile_of<7, 2, 2, 16, 1> (),
-  tile_of<7, 1, 1, 4, 6> (), tile_of<7, 1, 1, 8, 3> (), tile_of<7, 1, 1, 16, 1> (),
   tile_of<9, 4, 2, 4, 5> (), tile_of<9, 4, 2, 8, 2> (), tile_of<9, 4, 3, 4, 4> (), tile_of<9, 4, 4, 8, 1> (),
   tile_of<11, 4, 3, 4, 3> (), tile_of<11, 4, 2, 4, 4> (), tile_of<11, 4, 2, 8, 2> (), tile_of<11, 4, 4, 8, 1> (),
 };

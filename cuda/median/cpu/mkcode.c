@@ -29,24 +29,19 @@ print_function (FILE *out, int k)
   for (int i = 0; i < net->n_steps; i++) {
     const CfMedianNetStep *s = &net->steps[i];
 
-    switch (s->op) {
-      case CF_MEDIAN_NET_LOAD:
-        fprintf (out, "V v%d = v_load (row[%d] + %d * pitch + %d);\n", i, s->a / fw, s->a % fw % tile_w,
-            s->a % fw / tile_w);
-        break;
-      case CF_MEDIAN_NET_STORE:
-        fprintf (out, "v_store (out + %d * out_pitch, %s);\n", s->d, name[s->a]);
-        continue;
-      case CF_MEDIAN_NET_SORT:
-        fprintf (out, "V v%d = V_MIN (%s, %s), w%d = V_MAX (%s, %s);\n", i, name[s->a], name[s->b], i, name[s->a],
-            name[s->b]);
-        snprintf (name[s->e], sizeof name[0], "w%d", i);
-        break;
-      default:
-        fprintf (out, "V v%d = V_%s (%s, %s);\n", i, s->op == CF_MEDIAN_NET_MIN ? "MIN" : "MAX", name[s->a],
-            name[s->b]);
-        break;
+    if (s->op == CF_MEDIAN_NET_STORE) {
+      fprintf (out, "v_store (out + %d * out_pitch, %s);\n", s->d, name[s->a]);
+      continue;
     }
+    if (s->op == CF_MEDIAN_NET_LOAD)
+      fprintf (out, "V v%d = v_load (row[%d] + %d * pitch + %d);\n", i, s->a / fw, s->a % fw % tile_w,
+          s->a % fw / tile_w);
+    else if (s->op == CF_MEDIAN_NET_SORT) {
+      fprintf (out, "V v%d = V_MIN (%s, %s), w%d = V_MAX (%s, %s);\n", i, name[s->a], name[s->b], i, name[s->a],
+          name[s->b]);
+      snprintf (name[s->e], sizeof name[0], "w%d", i);
+    } else
+      fprintf (out, "V v%d = V_%s (%s, %s);\n", i, s->op == CF_MEDIAN_NET_MIN ? "MIN" : "MAX", name[s->a], name[s->b]);
     snprintf (name[s->d], sizeof name[0], "v%d", i);
   }
   fprintf (out, "}\n\n");

@@ -59,17 +59,22 @@ typedef struct {
 } Value;
 
 typedef struct {
+  int a, b;    /* the values that the step reads */
+  bool loaded; /* run () has loaded its sample */
+} Step;
+
+typedef struct {
   const CfMedianNetwork *net;
   bool registers; /* the samples are in registers */
-  int *a, *b;     /* the values that a step reads */
-  Value *value;   /* 2 i: the sample, minimum or maximum of step i; 2 i + 1: the maximum of a sort; class -1: none */
+  Step *step;
+  Value *value; /* 2 i: the sample, minimum or maximum of step i; 2 i + 1: the maximum of a sort; class -1: none */
   Class *class;
   int n_classes;
   int *in_slot;    /* the class in each slot */
   int n_slots;     /* a multiple of VECTOR */
   int first, last; /* owners of the shared values that are read */
-  int *loaded;     /* by slot of a vector and owner: 1 + the first of its registers */
-  bool *sample;    /* [step]: run () has loaded its sample */
+  int lanes;
+  int *loaded; /* by slot of a vector and owner: 1 + the first of its registers */
   int n_loaded, n_sorts;
 } Printer;
 
@@ -102,22 +107,9 @@ classify (Printer *p, int value, Class c, int owner)
 }
 
 static void
-classify_load (Printer *p, int step)
+classify_operation (Printer *p, int value, int op, const Step *step)
 {
-  const CfMedianNetwork *net = p->net;
-  int fw = net->tile_w + net->w - 1, x = net->steps[step].a % fw, y = net->steps[step].a / fw;
-  /* a tile owns the first columns that all its windows have, from tile_w - 1 on */
-  int column = (x + 1) % net->tile_w, owner = (x + 1) / net->tile_w - 1;
-
-  classify (p, 2 * step,
-      (Class) { CF_MEDIAN_NET_LOAD, .a = column, .b = y, .left = column, .right = column, .top = y, .bottom = y },
-      owner);
-}
-
-static void
-classify_operation (Printer *p, int value, int op, int step)
-{
-  Value a = p->value[p->a[step]], b = p->value[p->b[step]];
+  Value a = p->value[step->a], b = p->value[step->b];
   const Class *ca = &p->class[a.class], *cb = &p->class[b.class];
 
   classify (p, value,
@@ -131,25 +123,30 @@ static void
 classify_steps (Printer *p)
 {
   const CfMedianNetwork *net = p->net;
+  const int fw = net->tile_w + net->w - 1;
   int *at = zeroed (net->n_slots, sizeof *at); /* the value in each slot of the network */
 
   for (int i = 0; i < net->n_steps; i++) {
     const CfMedianNetStep *s = &net->steps[i];
+    const bool store = s->op == CF_MEDIAN_NET_STORE;
 
     p->value[2 * i].class = p->value[2 * i + 1].class = -1;
     if (s->op == CF_MEDIAN_NET_LOAD) {
-      classify_load (p, i);
-      at[s->d] = 2 * i;
-      continue;
+      /* a tile owns the first columns that all its windows have, from tile_w - 1 on */
+      const int x = s->a % fw + 1, y = s->a / fw, column = x % net->tile_w;
+
+      classify (p, 2 * i,
+          (Class) { s->op, .a = column, .b = y, .left = column, .right = column, .top = y, .bottom = y },
+          x / net->tile_w - 1);
+    } else {
+      p->step[i] = (Step) { .a = at[s->a], .b = at[store ? s->a : s->b] };
+      if (!store)
+        classify_operation (p, 2 * i, s->op == CF_MEDIAN_NET_MAX ? s->op : CF_MEDIAN_NET_MIN, &p->step[i]);
     }
-    p->a[i] = at[s->a];
-    p->b[i] = at[s->op == CF_MEDIAN_NET_STORE ? s->a : s->b];
-    if (s->op == CF_MEDIAN_NET_STORE)
-      continue;
-    classify_operation (p, 2 * i, s->op == CF_MEDIAN_NET_MAX ? CF_MEDIAN_NET_MAX : CF_MEDIAN_NET_MIN, i);
-    at[s->d] = 2 * i;
+    if (!store)
+      at[s->d] = 2 * i;
     if (s->op == CF_MEDIAN_NET_SORT) {
-      classify_operation (p, 2 * i + 1, CF_MEDIAN_NET_MAX, i);
+      classify_operation (p, 2 * i + 1, CF_MEDIAN_NET_MAX, &p->step[i]);
       at[s->e] = 2 * i + 1;
     }
   }
@@ -182,7 +179,8 @@ is_shared (const Printer *p, int value)
 static bool
 is_private (const Printer *p, int value)
 {
-  return p->value[value].class >= 0 && !is_shared (p, value);
+  return p->value[value].class >= 0 && p->class[p->value[value].class].op != CF_MEDIAN_NET_LOAD &&
+      !is_shared (p, value);
 }
 
 /* Gives slots to the shared values that run () reads, in the order in which it reads them. */
@@ -190,12 +188,10 @@ static void
 find_slots (Printer *p)
 {
   for (int i = 0; i < p->net->n_steps; i++) {
-    int op = p->net->steps[i].op;
-
-    if (op == CF_MEDIAN_NET_LOAD || (op != CF_MEDIAN_NET_STORE && !is_private (p, 2 * i) && !is_private (p, 2 * i + 1)))
-      continue; /* run () does nothing of it */
+    if (p->net->steps[i].op != CF_MEDIAN_NET_STORE && !is_private (p, 2 * i) && !is_private (p, 2 * i + 1))
+      continue; /* run () computes nothing of it */
     for (int j = 0; j < 2; j++) {
-      int value = j ? p->b[i] : p->a[i], owner = p->value[value].owner;
+      int value = j ? p->step[i].b : p->step[i].a, owner = p->value[value].owner;
       Class *c = &p->class[p->value[value].class];
 
       if (!c->shared)
@@ -218,18 +214,17 @@ new_printer (const CfMedianNetwork *net, bool registers)
   const int n = net->n_steps;
   Printer p = { .net = net, .registers = registers };
 
-  p.sample = zeroed (n, sizeof *p.sample);
-  p.a = zeroed (n, sizeof *p.a);
-  p.b = zeroed (n, sizeof *p.b);
+  p.step = zeroed (n, sizeof *p.step);
   p.value = zeroed (2 * n, sizeof *p.value);
   p.class = zeroed (2 * n, sizeof *p.class);
   p.in_slot = zeroed (2 * n + VECTOR, sizeof *p.in_slot);
   classify_steps (&p);
   for (int i = 0; i < p.n_classes; i++) {
     p.class[i].slot = -1;
-    p.class[i].shared = !registers && net->w >= 9 && net->tile_w == 4 && is_worth_sharing (&p, &p.class[i]);
+    p.class[i].shared = !registers && net->w >= 9 && is_worth_sharing (&p, &p.class[i]);
   }
   find_slots (&p);
+  p.lanes = 32 + p.last - p.first;
   p.loaded = zeroed (p.n_slots * (p.last - p.first + 1) + 1, sizeof *p.loaded);
   return p;
 }
@@ -237,34 +232,22 @@ new_printer (const CfMedianNetwork *net, bool registers)
 static void
 free_printer (Printer *p)
 {
-  void *const all[] = { p->a, p->b, p->value, p->class, p->in_slot, p->loaded, p->sample };
+  void *const all[] = { p->step, p->value, p->class, p->in_slot, p->loaded };
 
   for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
     free (all[i]);
 }
 
-static int
-lanes (const Printer *p)
-{
-  return 32 + p->last - p->first;
-}
-
 /* ---- the steps ------------------------------------------------------------ */
 
-/* Returns whether the next sort goes to the FMA pipe: every other one. That of 17 x 17 is longer than the instruction
- * caches, and slower where it is longer still. */
-static bool
-on_fma (Printer *p)
-{
-  return p->net->w < 17 && p->n_sorts++ % 2;
-}
-
-/* Prints the minimum and the maximum of two operands; -1: not this one. */
+/* Prints the minimum and the maximum of two operands; -1: not this one. Every other sort goes to the FMA pipe, but none
+ * of 17 x 17, whose code is longer than the instruction caches, and slower where it is longer still. */
 static void
 print_sort (FILE *out, Printer *p, int min, int max, const char *a, const char *b)
 {
   if (min >= 0 && max >= 0)
-    fprintf (out, "CF_SORT_%s(\"v%d\", \"v%d\", \"%s\", \"%s\")\n", on_fma (p) ? "FMA" : "ALU", min, max, a, b);
+    fprintf (out, "CF_SORT_%s(\"v%d\", \"v%d\", \"%s\", \"%s\")\n", p->net->w < 17 && p->n_sorts++ % 2 ? "FMA" : "ALU",
+        min, max, a, b);
   else
     fprintf (out, "CF_%s(\"v%d\", \"%s\", \"%s\")\n", min >= 0 ? "MIN" : "MAX", cf_max (min, max), a, b);
 }
@@ -281,8 +264,8 @@ print_store (FILE *out, const Printer *p, int slot)
       return;
     v[i] = c[i] >= 0 ? c[i] : c[0];
   }
-  fprintf (out, "\"st.shared.v4.b32 [%%1+%d], {v%d, v%d, v%d, v%d};\"\n", 4 * (slot / VECTOR * VECTOR) * lanes (p),
-      v[0], v[1], v[2], v[3]);
+  fprintf (out, "\"st.shared.v4.b32 [%%1+%d], {v%d, v%d, v%d, v%d};\"\n", 4 * (slot / VECTOR * VECTOR) * p->lanes, v[0],
+      v[1], v[2], v[3]);
 }
 
 /* Prints what columns () does of a step, if no step before has done it, and the loads of its samples. */
@@ -329,7 +312,7 @@ name_shared (FILE *out, Printer *p, int slot, int owner, char name[16])
     int l = p->n_loaded;
 
     fprintf (out, "\"ld.shared.v4.b32 {l%d, l%d, l%d, l%d}, [%%%d+%d];\"\n", l, l + 1, l + 2, l + 3, outputs + 1,
-        4 * (vector * lanes (p) + VECTOR * owner));
+        4 * (vector * p->lanes + VECTOR * owner));
     p->n_loaded += VECTOR;
     *loaded = l + 1;
   }
@@ -349,9 +332,9 @@ name_value (FILE *out, Printer *p, int value, char name[16])
     return;
   }
   snprintf (name, 16, "v%d", value);
-  if (c->op != CF_MEDIAN_NET_LOAD || p->sample[value / 2])
+  if (c->op != CF_MEDIAN_NET_LOAD || p->step[value / 2].loaded)
     return;
-  p->sample[value / 2] = true;
+  p->step[value / 2].loaded = true;
   if (p->registers)
     fprintf (out, "\"mov.b32 %s, %%%d;\"\n", name, outputs + sample);
   else
@@ -366,10 +349,10 @@ print_private (FILE *out, Printer *p, int step)
   bool min = is_private (p, 2 * step), max = is_private (p, 2 * step + 1);
   char name[2][16];
 
-  if (s->op == CF_MEDIAN_NET_LOAD || (s->op != CF_MEDIAN_NET_STORE && !min && !max))
+  if (s->op != CF_MEDIAN_NET_STORE && !min && !max)
     return;
-  name_value (out, p, p->a[step], name[0]);
-  name_value (out, p, p->b[step], name[1]);
+  name_value (out, p, p->step[step].a, name[0]);
+  name_value (out, p, p->step[step].b, name[1]);
   if (s->op == CF_MEDIAN_NET_STORE)
     fprintf (out, "\"mov.b32 %%%d, %s;\"\n", s->d, name[0]);
   else if (s->op == CF_MEDIAN_NET_MAX)
@@ -416,7 +399,7 @@ print_network (FILE *out, const CfMedianNetwork *net)
   fprintf (out,
       "/* %d operations, %.1f per sample, if nothing is shared */\ntemplate<> struct MedianNetwork<%d, %d, %d> {\n"
       "  static constexpr int VECTORS = %d, LANES = %d, FIRST = %d;\n",
-      net->n_ops, (double) net->n_ops / outputs, net->w, net->tile_w, net->tile_h, p.n_slots / VECTOR, lanes (&p),
+      net->n_ops, (double) net->n_ops / outputs, net->w, net->tile_w, net->tile_h, p.n_slots / VECTOR, p.lanes,
       -p.first);
   print_columns (out, &p);
   fprintf (out,

@@ -82,7 +82,7 @@ template<int k, int tx, int ty, int by, int blocks> struct MedianNetworkBlock {
   static constexpr int WORDS = TILE_W + 2 * RA, ROWS = HALF_H + K - 1; /* of the shared rows */
   static constexpr int COLUMNS = BY * Network::LANES * Network::VECTORS; /* vectors of four words */
   static constexpr int SHARED = 16 * COLUMNS + 4 * ROWS * WORDS;         /* bytes of shared memory */
-  static_assert (WORDS % TX == 0 && TX <= RA, "columns lie in TX phases");
+  static_assert (TX == 4, "a thread stores quads; columns lie in TX phases");
 
   /* Returns where column c of a shared row lies. */
   static __device__ __forceinline__ int
@@ -173,22 +173,18 @@ fill_rows (unsigned *tile, const Plane &plane, int x0, int y0, int q, int r0)
     put_quad<B, BYTES> (&tile[(r0 + i * B::BY) * B::WORDS], q, upper[i], lower[i]);
 }
 
-/* Fills all rows: thread (tx, ty) loads quad tx of every BY-th row from ty on; the few quads beyond the 32nd, and all
- * of narrower tiles, are distributed over the block. */
+/* Fills all rows: thread (tx, ty) loads quad tx of every BY-th row from ty on; the few quads beyond the 32nd are
+ * distributed over the block. */
 template<typename B, int BYTES, int STEP, bool INSIDE> __device__ __forceinline__ void
 fill_quads (unsigned *tile, const Plane &plane, int x0, int y0, int tx, int ty)
 {
-  constexpr int FIRST = B::TX == 4 ? 32 : 0, EXTRA = B::WORDS / 4 - FIRST, FULL = B::ROWS / B::BY;
-  constexpr int REST = B::ROWS % B::BY;
-  const int thread = ty * 32 + tx;
+  constexpr int EXTRA = B::WORDS / 4 - 32, FULL = B::ROWS / B::BY, REST = B::ROWS % B::BY;
 
-  if (FIRST > 0) {
-    fill_rows<B, BYTES, STEP, FULL, INSIDE> (tile, plane, x0, y0, tx, ty);
-    if (ty < REST)
-      fill_rows<B, BYTES, STEP, 1, INSIDE> (tile, plane, x0, y0, tx, ty + FULL * B::BY);
-  }
-  for (int i = thread; i < B::ROWS * EXTRA; i += 32 * B::BY)
-    fill_rows<B, BYTES, STEP, 1, INSIDE> (tile, plane, x0, y0, FIRST + i % EXTRA, i / EXTRA);
+  fill_rows<B, BYTES, STEP, FULL, INSIDE> (tile, plane, x0, y0, tx, ty);
+  if (ty < REST)
+    fill_rows<B, BYTES, STEP, 1, INSIDE> (tile, plane, x0, y0, tx, ty + FULL * B::BY);
+  for (int i = ty * 32 + tx; i < B::ROWS * EXTRA; i += 32 * B::BY)
+    fill_rows<B, BYTES, STEP, 1, INSIDE> (tile, plane, x0, y0, 32 + i % EXTRA, i / EXTRA);
 }
 
 template<typename B, int BYTES, int STEP> __device__ __forceinline__ void
@@ -223,18 +219,6 @@ fill_tile (unsigned *tile, const Plane &plane, int x0, int y0, int tx, int ty)
 #endif
 }
 
-/* Stores one result of both lanes. */
-template<typename B> __device__ __forceinline__ void
-store_result (const Plane &plane, int x, int y, unsigned value)
-{
-  if (x >= plane.width)
-    return;
-  if (y < plane.height)
-    store_sample (plane, plane.out + y * plane.out_pitch, x, value & 0xffff);
-  if (y + B::HALF_H < plane.height)
-    store_sample (plane, plane.out + (y + B::HALF_H) * plane.out_pitch, x, value >> 16);
-}
-
 /* Stores 128 samples of a row from x on, four of each lane of a warp; omits those beyond the end of the row. In each of
  * four steps neighbouring lanes store neighbouring samples: where a component's samples lie apart, that is a quarter of
  * the sectors that a sample of each lane's own four would be. All lanes call it, with the same row and x. Out of line,
@@ -265,12 +249,6 @@ store_row_apart (const Plane &j, uint8_t *row, int x, Quad q)
 template<typename B> __device__ __forceinline__ void
 store_tile (const Plane &plane, int x0, int y0, int x, int y, const unsigned *result)
 {
-  if constexpr (B::TX != 4) {
-#pragma unroll
-    for (int o = 0; o < B::TY * B::TX; o++)
-      store_result<B> (plane, x + o % B::TX, y + o / B::TX, result[o]);
-    return;
-  }
   if (plane.out_words && plane.bytes == 1 && x0 + B::TILE_W <= plane.width && y0 + B::TILE_H <= plane.height) {
     uint8_t *row = plane.out + y * plane.out_pitch + x;
 
