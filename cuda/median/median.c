@@ -148,41 +148,28 @@ advise (const CfVideo *video, const void *params_, CfStatus *status)
     }
 }
 
-/* Words of 10 or 12 bits may be out of range, and the filter clamps them. Frames that pass are missing in the history
- * of later ones, for which the threshold may be another one. */
-static bool
-is_identity (const CfVideo *video, const CfCommon *common, const void *params_)
-{
-  const CfFormatInfo *info = cf_format_info (video->format);
-  const CfMedianParams *p = params_;
-  const bool keeps = cf_median_window (p).n == 1 || p->threshold >= (1 << info->bits) - 1;
-
-  if (p->temporal_depth > 1)
-    return false;
-  return (keeps && info->bits == 8 * info->bytes) || !cf_any_filtered (video, common);
-}
-
-/* The history has room for one depth, and for what is filtered of a frame. With `ahead`, it is the caller's to fill. */
-static int
-kept (const CfCommon *common, const CfMedianParams *p)
-{
-  const bool packed = p->color_order == CF_MEDIAN_PACKED;
-
-  return p->temporal_depth > 1 ? p->temporal_depth << 4 | (int) common->apply_to << 2 | packed << 1 | p->temporal_center
-                               : 0;
-}
-
 static void
 traits (const CfVideo *video, const CfCommon *common, const void *params_, CfTraits *traits)
 {
   const CfMedianParams *p = params_;
+  const CfMedianWindow win = cf_median_window (p);
+  const bool packed = p->color_order == CF_MEDIAN_PACKED;
 
-  traits->identity = video && is_identity (video, common, p);
-  traits->history = p->temporal_depth - 1;
-  traits->ahead = cf_median_window (p).ahead;
-  traits->kept = kept (common, p);
-  traits->halo = cf_median_window (params_).h / 2;
-  traits->halo_columns = cf_median_window (params_).w / 2;
+  /* Words of 10 or 12 bits may be out of range, and the filter clamps them. Frames that pass are missing in the history
+   * of later ones, for which the threshold may be another one. */
+  if (video && win.depth == 1) {
+    const CfFormatInfo *info = cf_format_info (video->format);
+    const bool keeps = win.n == 1 || p->threshold >= (1 << info->bits) - 1;
+
+    traits->identity = (keeps && info->bits == 8 * info->bytes) || !cf_any_filtered (video, common);
+  }
+  traits->history = win.depth - 1;
+  traits->ahead = win.ahead;
+  /* The history has room for one depth and for what is filtered of a frame; with `ahead`, the caller fills it. */
+  if (win.depth > 1)
+    traits->kept = win.depth << 4 | (int) common->apply_to << 2 | packed << 1 | p->temporal_center;
+  traits->halo = win.h / 2;
+  traits->halo_columns = win.w / 2;
   traits->replicates = true;
 }
 

@@ -8,9 +8,9 @@
 #include <string.h>
 
 size_t
-cf_median_direct_scratch (const CfMedianCpu *m, int width)
+cf_median_direct_scratch (const CfMedianCpu *m)
 {
-  return 6 * (((size_t) (m->channels * width) << m->size) + 64); /* four rows in, two out */
+  return 6 * (((size_t) (m->channels * m->layout.width) << m->size) + 64); /* four rows in, two out */
 }
 
 /* Fills the mask of the components of the plane that are not filtered. Returns false if all of them are. Only pixels of

@@ -8,13 +8,6 @@
 
 #include <string.h>
 
-void
-cf_median_histogram_prepare (CfMedianCpu *m)
-{
-  m->wide = m->win.h * m->win.depth > 127 || m->win.n > 32768;
-  m->max_cols = CF_MEDIAN_COLUMNS;
-}
-
 /* Returns the number of columns that the windows of n outputs cover, in whole blocks. */
 static size_t
 columns_of (const CfMedianCpu *m, int n)
@@ -58,7 +51,6 @@ typedef struct {
   int rows;       /* kept of each frame */
   size_t pitch;   /* of a row, values */
   int columns;    /* of the task's windows, in whole blocks */
-  int *counted;
 } Work;
 
 /* Returns row y of frame s. */
@@ -69,13 +61,6 @@ kept_row (const Work *w, int s, int y)
 }
 
 static void
-widen (const uint8_t *restrict from, int n, uint16_t *restrict to)
-{
-  for (int i = 0; i < n; i++)
-    to[i] = from[i];
-}
-
-static void
 read_rows (const Work *w, int from, int to)
 {
   const CfMedianCpu *m = w->m;
@@ -83,11 +68,12 @@ read_rows (const Work *w, int from, int to)
 
   for (int s = 0; s < m->win.depth; s++)
     for (int y = from; y < to; y++) {
-      uint16_t *row = kept_row (w, s, y);
+      uint16_t *const row = kept_row (w, s, y);
+      const uint8_t *const bytes = w->row;
 
       m->simd->unpack[m->size](&m->in[s][w->task->view], y, w->task->x0 - m->win.w / 2, n, m->size == 0 ? w->row : row);
-      if (m->size == 0)
-        widen (w->row, n, row);
+      for (int i = 0; m->size == 0 && i < n; i++)
+        row[i] = bytes[i];
     }
 }
 
@@ -99,7 +85,7 @@ ready (CfMedianSweep *sweep, int set, int block)
   const CfMedianCpu *m = w->m;
   const size_t x = (size_t) block * CF_MEDIAN_BLOCK, size = m->wide ? 64 : 32;
   const int ry = m->win.h / 2, y = sweep->y;
-  int *counted = &w->counted[set * sweep->n_blocks + block];
+  int *counted = &sweep->counted[set * sweep->n_blocks + block];
   uint8_t *columns = sweep->sets + sweep->set_size * (size_t) set + x * size;
   const bool anew = 2 * (y - *counted) > m->win.h;
 
@@ -114,45 +100,37 @@ ready (CfMedianSweep *sweep, int set, int block)
   *counted = y;
 }
 
-static void
-narrow (const uint16_t *restrict from, int n, uint8_t *restrict to)
-{
-  for (int i = 0; i < n; i++)
-    to[i] = (uint8_t) from[i];
-}
-
 void
 cf_median_histogram_task (const CfMedianCpu *m, const CfMedianTask *task, uint8_t *scratch)
 {
   const size_t columns = columns_of (m, m->max_cols), blocks = CF_MEDIAN_SETS * columns / CF_MEDIAN_BLOCK;
-  const int ry = m->win.h / 2;
-  Work w = { .m = m,
-    .task = task,
-    .rows = kept_rows (m),
-    .pitch = columns,
-    .columns = (int) columns_of (m, task->x1 - task->x0) };
+  const int ry = m->win.h / 2, n = task->x1 - task->x0;
+  Work w = { .m = m, .task = task, .rows = kept_rows (m), .pitch = columns, .columns = (int) columns_of (m, n) };
+  uint16_t *result;
+  uint8_t *row; /* of results of 8 bits */
 
   w.sweep = (CfMedianSweep) { .sets = cf_median_take (&scratch, CF_MEDIAN_SETS * set_size (m)),
     .set_size = set_size (m),
     .w = m->win.w,
-    .n = task->x1 - task->x0,
+    .n = n,
     .rank = m->win.rank,
     .result = cf_median_take (&scratch, columns * sizeof (uint16_t)),
     .n_blocks = (int) columns / CF_MEDIAN_BLOCK,
     .ready = ready };
-  w.row = cf_median_take (&scratch, columns * sizeof (uint16_t));
+  row = w.row = cf_median_take (&scratch, columns * sizeof (uint16_t));
   w.input = cf_median_take (&scratch, columns * sizeof (uint16_t));
   w.kept = cf_median_take (&scratch, (size_t) (kept_rows (m) * m->win.depth) * columns * sizeof (uint16_t));
-  w.sweep.counted = w.counted = cf_median_take (&scratch, blocks * sizeof (int));
+  w.sweep.counted = cf_median_take (&scratch, blocks * sizeof (int));
   for (size_t i = 0; i < blocks; i++)
-    w.counted[i] = task->y0 - m->win.h;
-  memset (w.sweep.result, 0, columns * sizeof (uint16_t));
+    w.sweep.counted[i] = task->y0 - m->win.h;
+  result = w.sweep.result;
+  memset (result, 0, columns * sizeof (uint16_t));
   read_rows (&w, task->y0 - ry, task->y0 + ry);
   for (w.sweep.y = task->y0; w.sweep.y < task->y1; w.sweep.y++) {
     read_rows (&w, w.sweep.y + ry, w.sweep.y + ry + 1);
     m->simd->sweep[m->wide](&w.sweep);
-    if (m->size == 0)
-      narrow (w.sweep.result, w.sweep.n, w.row);
-    cf_median_write (m, task, w.sweep.y, m->size == 0 ? w.row : w.sweep.result, w.input);
+    for (int i = 0; m->size == 0 && i < n; i++)
+      row[i] = (uint8_t) result[i];
+    cf_median_write (m, task, w.sweep.y, m->size == 0 ? w.row : result, w.input);
   }
 }

@@ -9,15 +9,7 @@
 #include "simd.h"
 #include "median/networks.h"
 
-#define CF_MEDIAN_COLUMNS 512 /* outputs of a row of a task of the histogram */
-
-typedef enum {
-  CF_MEDIAN_DIRECT,
-  CF_MEDIAN_NETWORK,
-  CF_MEDIAN_HISTOGRAM,
-  CF_MEDIAN_SORTED,
-  CF_MEDIAN_N_VARIANTS
-} CfMedianVariant;
+typedef enum { CF_MEDIAN_DIRECT, CF_MEDIAN_NETWORK, CF_MEDIAN_HISTOGRAM, CF_MEDIAN_SORTED } CfMedianVariant;
 
 /* A network as the inner loop runs it. Each thread has an arena with the samples of a block of neighbouring tiles, the
  * slots, and the outputs. Samples lie in PARTS: part p of a row holds every tile_w-th sample from p on, so that the
@@ -56,8 +48,8 @@ typedef struct {
   bool packed;
   CfMedianVariant variant;
   CfMedianProgram program;
-  int wide;     /* histogram: index of CfMedianSimd's columns and sweep: 1 for 16-bit counts, else 0 */
-  int max_cols; /* outputs of a row of its tasks */
+  int wide;     /* index of CfMedianSimd's columns, sweep and search: 1 for counts or positions of 16 bits, else 0 */
+  int max_cols; /* histogram, sorted: outputs of a row of a task; sorted: and of a column */
   CfMedianTask *tasks;
   int n_tasks, max_tasks; /* max_tasks: for how many there is memory */
   int channels;           /* samples of a pixel of a flat task at most, 1 if there is none */
@@ -76,25 +68,22 @@ typedef struct {
   int n_views;
 } CfMedianCpu;
 
-/* Each variant has _prepare (not direct), _scratch and _task. _prepare prepares for the plan's window and
- * sets the size of the largest task; the network's fails with CF_NO_MEMORY, or with CF_UNSUPPORTED if the window is
- * too large, and then changes nothing; else the caller frees the program that it replaced. _scratch returns the bytes
- * of scratch memory that a task needs. _task filters one task; tasks of a plan may run in different threads at once,
- * each with its own scratch memory. */
-CfCode cf_median_network_prepare (CfMedianCpu *m, CfStatus *status);
+/* Each variant has _scratch, which returns the bytes of scratch memory that a task needs, and _task, which filters one
+ * task; tasks of a plan may run in different threads at once, each with its own scratch memory. */
+size_t cf_median_direct_scratch (const CfMedianCpu *m);
+void cf_median_direct_task (const CfMedianCpu *m, const CfMedianTask *task, uint8_t *scratch);
 size_t cf_median_network_scratch (const CfMedianCpu *m);
 void cf_median_network_task (const CfMedianCpu *m, const CfMedianTask *task, uint8_t *scratch);
-
-/* Returns the index in CfMedianSimd.code of the plan's window, -1: it is not compiled. */
-int cf_median_network_code (const CfMedianCpu *m);
-
-void cf_median_histogram_prepare (CfMedianCpu *m);
 size_t cf_median_histogram_scratch (const CfMedianCpu *m);
 void cf_median_histogram_task (const CfMedianCpu *m, const CfMedianTask *task, uint8_t *scratch);
-
-void cf_median_sorted_prepare (CfMedianCpu *m);
 size_t cf_median_sorted_scratch (const CfMedianCpu *m);
 void cf_median_sorted_task (const CfMedianCpu *m, const CfMedianTask *task, uint8_t *scratch);
+
+/* Makes the program for the plan's window. Fails with CF_NO_MEMORY, or with CF_UNSUPPORTED if the window is too large,
+ * and then changes nothing; else the caller frees the program that it replaced. */
+CfCode cf_median_network_prepare (CfMedianCpu *m, CfStatus *status);
+/* Returns the index in CfMedianSimd.code of the plan's window, -1: it is not compiled. */
+int cf_median_network_code (const CfMedianCpu *m);
 
 /* Returns the first component's sample 0 of row 0 of the plane of `view`. */
 uint8_t *cf_median_first (const CfView *views, int n_views, const CfView *view);
@@ -102,9 +91,6 @@ uint8_t *cf_median_first (const CfView *views, int n_views, const CfView *view);
 /* Writes the results of row y of a task, or the input where they differ by no more than the threshold. Changes `row`;
  * `input` has room for as much. */
 void cf_median_write (const CfMedianCpu *m, const CfMedianTask *task, int y, void *row, void *input);
-
-size_t cf_median_direct_scratch (const CfMedianCpu *m, int width);
-void cf_median_direct_task (const CfMedianCpu *m, const CfMedianTask *task, uint8_t *scratch);
 
 /* Takes `size` bytes from the front of scratch memory and advances `scratch` by whole cache lines. */
 static inline void *

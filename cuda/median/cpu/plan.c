@@ -13,7 +13,14 @@
 
 #define TASKS 4 /* of a frame, for each thread, so that all are occupied */
 
-static const char *const variants[CF_MEDIAN_N_VARIANTS + 1] = { "direct", "network", "histogram", "sorted", NULL };
+static const char *const variants[] = { "direct", "network", "histogram", "sorted", NULL };
+
+static const struct {
+  size_t (*scratch) (const CfMedianCpu *m);
+  void (*task) (const CfMedianCpu *m, const CfMedianTask *task, uint8_t *scratch);
+} functions[] = { { cf_median_direct_scratch, cf_median_direct_task },
+  { cf_median_network_scratch, cf_median_network_task }, { cf_median_histogram_scratch, cf_median_histogram_task },
+  { cf_median_sorted_scratch, cf_median_sorted_task } };
 
 static const CfMedianSimd *const simd[] = CF_ISA_TABLES (cf_median_simd);
 
@@ -195,14 +202,8 @@ run_task (void *data, int index, int thread)
 
   if (task->copy)
     cf_view_copy (&m->out[task->view], &m->in[0][task->view], task->y0, task->y1);
-  else if (m->variant == CF_MEDIAN_DIRECT)
-    cf_median_direct_task (m, task, scratch);
-  else if (m->variant == CF_MEDIAN_NETWORK)
-    cf_median_network_task (m, task, scratch);
-  else if (m->variant == CF_MEDIAN_HISTOGRAM)
-    cf_median_histogram_task (m, task, scratch);
   else
-    cf_median_sorted_task (m, task, scratch);
+    functions[m->variant].task (m, task, scratch);
 }
 
 /* ---- the plan ----------------------------------------------------------- */
@@ -234,6 +235,7 @@ choose_variant (CfMedianCpu *m, int preferred, int width, CfStatus *status)
   const CfMedianVariant best = is_direct (&m->win) ? CF_MEDIAN_DIRECT
       : m->win.n <= network_limit (m, width)       ? CF_MEDIAN_NETWORK
                                                    : large;
+  const int side = cf_max (m->win.w, m->win.h);
 
   m->variant = preferred < 0 ? best : (CfMedianVariant) preferred;
   if (m->variant == CF_MEDIAN_NETWORK)
@@ -243,10 +245,9 @@ choose_variant (CfMedianCpu *m, int preferred, int width, CfStatus *status)
   if (m->variant != CF_MEDIAN_DIRECT && m->variant != large)
     return cf_fail (status, CF_UNSUPPORTED, "variant %s filters only values of %s 10 bits", variants[m->variant],
         large == CF_MEDIAN_SORTED ? "up to" : "more than");
-  if (m->variant == CF_MEDIAN_SORTED)
-    cf_median_sorted_prepare (m);
-  else if (m->variant == CF_MEDIAN_HISTOGRAM)
-    cf_median_histogram_prepare (m);
+  m->max_cols = m->variant == CF_MEDIAN_HISTOGRAM ? 512 : side > 64 && m->win.depth == 1 ? 256 : 64;
+  m->wide = m->variant == CF_MEDIAN_HISTOGRAM ? m->win.h * m->win.depth > 127 || m->win.n > 32768
+                                              : (m->max_cols + side) * m->win.depth > 256;
   return CF_OK;
 }
 
@@ -284,16 +285,13 @@ reserve_tasks (CfPlan *plan, CfStatus *status)
   return CF_OK;
 }
 
-/* Allocates the threads' scratch memory for the listed tasks, of frames of this width. Keeps the present memory if it
- * is large enough, or if the allocation fails. */
+/* Allocates the threads' scratch memory for the listed tasks. Keeps the present memory if it is large enough, or if the
+ * allocation fails. */
 static CfCode
-reserve_memory (CfMedianCpu *m, int width, CfStatus *status)
+reserve_memory (CfMedianCpu *m, CfStatus *status)
 {
-  const size_t needed = m->variant == CF_MEDIAN_DIRECT ? cf_median_direct_scratch (m, width)
-      : m->variant == CF_MEDIAN_NETWORK                ? cf_median_network_scratch (m)
-      : m->variant == CF_MEDIAN_HISTOGRAM              ? cf_median_histogram_scratch (m)
-                                                       : cf_median_sorted_scratch (m);
-  const size_t per_thread = (needed + 4095) / 4096 * 4096, size = (size_t) cf_cpu_threads () * per_thread;
+  const size_t per_thread = (functions[m->variant].scratch (m) + 4095) / 4096 * 4096;
+  const size_t size = (size_t) cf_cpu_threads () * per_thread;
   uint8_t *scratch;
 
   m->scratch_size = per_thread;
@@ -329,7 +327,7 @@ update (CfPlan *plan, CfStatus *status)
   if (code == CF_OK)
     code = reserve_tasks (plan, status);
   if (code == CF_OK)
-    code = reserve_memory (m, plan->video.width, status);
+    code = reserve_memory (m, status);
   if (code == CF_OK)
     plan->variant = m->variant;
   else {

@@ -53,10 +53,10 @@ typedef struct CfMedianSweep CfMedianSweep;
 struct CfMedianSweep {
   uint8_t *sets; /* `set_size` bytes apart */
   size_t set_size;
-  int w, n, rank;     /* columns of the window, outputs; the window of output x has columns x .. x + w - 1 */
-  uint16_t *result;   /* in: of the row before, as a guess */
-  const int *counted; /* of each set and its n_blocks blocks: the row whose windows' samples it counts */
-  int n_blocks, y;    /* y: this row */
+  int w, n, rank;   /* columns of the window, outputs; the window of output x has columns x .. x + w - 1 */
+  uint16_t *result; /* in: of the row before, as a guess */
+  int *counted;     /* of each set and its n_blocks blocks: the row whose windows' samples it counts */
+  int n_blocks, y;  /* y: this row */
   /* Makes a block of a set count this row's. */
   void (*ready) (CfMedianSweep *sweep, int set, int block);
 };
@@ -67,8 +67,8 @@ struct CfMedianSweep {
 #define CF_MEDIAN_LISTED 64
 #define CF_MEDIAN_COLUMN (255 * 15 + 31) /* numbers that are read of a column at most */
 typedef struct {
-  const void *x, *y;     /* of each sample: column, and row * depth + frame, from the task's first on */
-  const int16_t *blocks; /* that each sample is in, by x and, in these, by y */
+  void *x, *y;           /* of each sample: column, and row * depth + frame, from the task's first on */
+  int16_t *blocks;       /* that each sample is in, by x and, in these, by y */
   size_t pitch;          /* of the columns */
   int w, h, depth, rank; /* h: of y, so of all frames */
   int top, n;            /* outputs */

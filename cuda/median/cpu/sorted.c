@@ -9,15 +9,6 @@
 
 #include <string.h>
 
-void
-cf_median_sorted_prepare (CfMedianCpu *m)
-{
-  const int side = m->win.w > m->win.h ? m->win.w : m->win.h;
-
-  m->max_cols = side > 64 && m->win.depth == 1 ? 256 : 64;
-  m->wide = (m->max_cols + side) * m->win.depth > 256;
-}
-
 /* Returns the number of samples that a task's windows cover, in whole blocks. */
 static size_t
 length_of (const CfMedianCpu *m)
@@ -47,10 +38,9 @@ typedef struct {
   const CfMedianCpu *m;
   const CfMedianTask *task;
   uint64_t *list, *other; /* of samples: value << 32 | x << 16 | y * depth + s */
-  uint32_t *value;        /* sorted, as x and y of CfMedianSearch */
-  void *x, *y;
-  int16_t *blocks;
+  uint32_t *value;        /* sorted, as x and y of the search */
   void *row;
+  CfMedianSearch search;
 } Work;
 
 /* Lists the samples under the task's windows, counts the low bytes of their values, and returns how many there are. */
@@ -92,7 +82,7 @@ static void
 sort (Work *w)
 {
   const CfMedianCpu *m = w->m;
-  const size_t pitch = pitch_of (m);
+  const CfMedianSearch s = w->search;
   uint32_t counts[3][256] = { 0 }, *at = counts[0];
   const size_t n = list_samples (w, at);
   int shift = 32;
@@ -116,13 +106,13 @@ sort (Work *w)
     const uint32_t row = sample & 0xffff, x = sample >> 16 & 0xffff, p = at[sample >> shift]++;
 
     w->value[p] = (uint32_t) (sample >> 32);
-    w->blocks[x * pitch + row] = (int16_t) (p / CF_MEDIAN_LISTED);
+    s.blocks[x * s.pitch + row] = (int16_t) (p / CF_MEDIAN_LISTED);
     if (m->wide) {
-      ((uint16_t *) w->x)[p] = (uint16_t) x;
-      ((uint16_t *) w->y)[p] = (uint16_t) row;
+      ((uint16_t *) s.x)[p] = (uint16_t) x;
+      ((uint16_t *) s.y)[p] = (uint16_t) row;
     } else {
-      ((uint8_t *) w->x)[p] = (uint8_t) x;
-      ((uint8_t *) w->y)[p] = (uint8_t) row;
+      ((uint8_t *) s.x)[p] = (uint8_t) x;
+      ((uint8_t *) s.y)[p] = (uint8_t) row;
     }
   }
 }
@@ -131,38 +121,35 @@ void
 cf_median_sorted_task (const CfMedianCpu *m, const CfMedianTask *task, uint8_t *scratch)
 {
   const size_t length = length_of (m), columns = (size_t) (m->max_cols + m->win.w);
-  const int cols = task->x1 - task->x0;
   Work w = { .m = m,
     .task = task,
     .list = cf_median_take (&scratch, length * sizeof *w.list),
     .other = cf_median_take (&scratch, length * sizeof *w.other),
     .value = cf_median_take (&scratch, length * sizeof *w.value),
-    .x = cf_median_take (&scratch, length * sizeof (uint16_t)),
-    .y = cf_median_take (&scratch, length * sizeof (uint16_t)),
-    .blocks = cf_median_take (&scratch, columns * pitch_of (m) * sizeof *w.blocks),
     .row = cf_median_take (&scratch, columns * sizeof (uint32_t)) };
   uint32_t *result = cf_median_take (&scratch, m->max_cols * sizeof *result);
   void *input = cf_median_take (&scratch, m->max_cols * sizeof (uint32_t));
-  CfMedianSearch search = { .x = w.x,
-    .y = w.y,
-    .blocks = w.blocks,
+  CfMedianSearch *const s = &w.search;
+
+  *s = (CfMedianSearch) { .x = cf_median_take (&scratch, length * sizeof (uint16_t)),
+    .y = cf_median_take (&scratch, length * sizeof (uint16_t)),
+    .blocks = cf_median_take (&scratch, columns * pitch_of (m) * sizeof *s->blocks),
     .pitch = pitch_of (m),
     .w = m->win.w,
     .depth = m->win.depth,
     .h = m->win.h * m->win.depth,
     .rank = m->win.rank,
-    .n = cols,
+    .n = task->x1 - task->x0,
     .result = result };
-
-  memset (w.x, 0xff, length * (m->wide ? 2 : 1)); /* what lies behind the samples is in no window */
+  memset (s->x, 0xff, length * (m->wide ? 2 : 1)); /* what lies behind the samples is in no window */
   sort (&w);
-  for (search.top = 0; search.top < task->y1 - task->y0; search.top++) {
-    m->simd->search[m->wide](&search);
-    for (int i = 0; i < cols; i++)
+  for (; s->top < task->y1 - task->y0; s->top++) {
+    m->simd->search[m->wide](s);
+    for (int i = 0; i < s->n; i++)
       if (m->size == 1)
         ((uint16_t *) w.row)[i] = (uint16_t) w.value[result[i]];
       else
         ((uint32_t *) w.row)[i] = w.value[result[i]];
-    cf_median_write (m, task, task->y0 + search.top, w.row, input);
+    cf_median_write (m, task, task->y0 + s->top, w.row, input);
   }
 }

@@ -668,33 +668,6 @@ common_words (int w)
   return w % 4 == 3 ? w / 4 : w / 4 - 1;
 }
 
-/* What the counts of a window need: their bits, warps of a block, and shared memory per warp without staged words. */
-struct FlatKind {
-  enum { BYTES, MIXED, WORDS } layout;
-  int warps, bytes;
-};
-
-static FlatKind
-flat_kind (const CfMedianWindow &window)
-{
-  const int words = common_words (window.w), own = window.w % 4 == 3 ? 3 : 5;
-
-  if (words < 8 && std::max (words, own) * window.h <= 255)
-    return FlatKind { FlatKind::BYTES, 12, FlatBytes::bytes };
-  if (words + 9 <= 32 && own * window.h <= 255)
-    return FlatKind { FlatKind::MIXED, 8, FlatMixed::bytes };
-  return FlatKind { FlatKind::WORDS, 6, FlatWords::bytes };
-}
-
-static FlatWindow
-flat_window (const CfMedianWindow &window)
-{
-  const int words = common_words (window.w), staged = words + 9, narrow = window.w % 4 == 3;
-
-  return FlatWindow { window.w, window.h, window.rank, words / 4, staged, -(window.w / 2 + narrow) & 3,
-    window.h / 5 + 2, (flat_kind (window).bytes + 8 * staged + 31) & ~15 };
-}
-
 template<class L, int FULL, int N, int WARPS, bool SORTED> static const void *
 flat_kernel (int w)
 {
@@ -710,19 +683,33 @@ flat_kernel (int w)
   return kernels[common_words (w) % 4 + (w % 4 == 3 ? 4 : 0)];
 }
 
-template<bool SORTED> static const void *
-flat_kernel (const CfMedianWindow &window)
+/* What the counts of a window need: warps of a block, and shared memory per warp without staged words. */
+struct FlatKind {
+  const void *kernel;
+  int warps, bytes;
+};
+
+template<bool SORTED> static FlatKind
+flat_kind (const CfMedianWindow &window)
 {
-  switch (flat_kind (window).layout) {
-    case FlatKind::BYTES:
-      return common_words (window.w) < 4 ? flat_kernel<FlatBytes, 0, 1, 12, SORTED> (window.w)
-                                         : flat_kernel<FlatBytes, 1, 1, 12, SORTED> (window.w);
-    case FlatKind::MIXED:
-      return flat_kernel<FlatMixed, -1, 1, 8, SORTED> (window.w);
-    default:
-      return common_words (window.w) + 9 <= 64 ? flat_kernel<FlatWords, -1, 2, 6, SORTED> (window.w)
-                                               : flat_kernel<FlatWords, -1, 3, 6, SORTED> (window.w);
-  }
+  const int w = window.w, words = common_words (w), own = w % 4 == 3 ? 3 : 5;
+
+  if (words < 8 && std::max (words, own) * window.h <= 255)
+    return FlatKind { words < 4 ? flat_kernel<FlatBytes, 0, 1, 12, SORTED> (w)
+      : flat_kernel<FlatBytes, 1, 1, 12, SORTED> (w), 12, FlatBytes::bytes };
+  if (words + 9 <= 32 && own * window.h <= 255)
+    return FlatKind { flat_kernel<FlatMixed, -1, 1, 8, SORTED> (w), 8, FlatMixed::bytes };
+  return FlatKind { words + 9 <= 64 ? flat_kernel<FlatWords, -1, 2, 6, SORTED> (w)
+    : flat_kernel<FlatWords, -1, 3, 6, SORTED> (w), 6, FlatWords::bytes };
+}
+
+static FlatWindow
+flat_window (const CfMedianWindow &window)
+{
+  const int words = common_words (window.w), staged = words + 9, narrow = window.w % 4 == 3;
+
+  return FlatWindow { window.w, window.h, window.rank, words / 4, staged, -(window.w / 2 + narrow) & 3,
+    window.h / 5 + 2, (flat_kind<false> (window).bytes + 8 * staged + 31) & ~15 };
 }
 
 bool
@@ -750,7 +737,8 @@ median_launch_flat (Launch *launch, const CfMedianWindow &window, const MedianTi
   const bool sorted = tiles.strips > 0;
   FlatWindow f = flat_window (window);
   MedianTiles copy = tiles;
-  const int warps = std::min (flat_kind (window).warps, context->max_shared / f.warp_bytes);
+  const FlatKind kind = sorted ? flat_kind<true> (window) : flat_kind<false> (window);
+  const int warps = std::min (kind.warps, context->max_shared / f.warp_bytes);
   void *arguments[] = { launch, &f, &copy };
 
   if (sorted)
@@ -765,8 +753,8 @@ median_launch_flat (Launch *launch, const CfMedianWindow &window, const MedianTi
     if (plane.filtered && (tiles.n_primary == 0 || i < tiles.n_primary))
       launch->blocks += strips * (plane.height + f.start * ((plane.height + rows - 1) / rows));
   }
-  return launch_kernel ("median: flat", sorted ? flat_kernel<true> (window) : flat_kernel<false> (window),
-      context->sms, 32 * (unsigned) warps, arguments, (size_t) (warps * f.warp_bytes), pdl, stream, status);
+  return launch_kernel ("median: flat", kind.kernel, context->sms, 32 * (unsigned) warps, arguments,
+      (size_t) (warps * f.warp_bytes), pdl, stream, status);
 }
 
 CfCode
@@ -791,7 +779,7 @@ median_flat_init (int max_shared, CfStatus *status)
 
       window.w = w;
       window.h = tall ? 255 : 1;
-      for (const void *kernel : { flat_kernel<false> (window), flat_kernel<true> (window) })
+      for (const void *kernel : { flat_kind<false> (window).kernel, flat_kind<true> (window).kernel })
         if (code == CF_OK)
           code = cf_cuda_check (cudaFuncSetAttribute (kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, max_shared),
               median_loading, status);

@@ -11,10 +11,9 @@
 
 namespace cf {
 
-/* ---- networks: one row per size of a square window, median rank ---------- */
+/* ---- networks: 3 x 3, 5 x 5, ... 17 x 17, median rank --------------------- */
 
 struct MedianNetworkVariant {
-  int k;
   const void *kernel; /* takes a Launch */
   int tile_w, tile_h; /* outputs per block */
   int block_y;        /* a block has 32 x block_y threads */
@@ -28,12 +27,10 @@ constexpr int median_n_networks = 8;
 const MedianNetworkVariant *median_networks_narrow (void); /* samples of up to 10 bits */
 const MedianNetworkVariant *median_networks_wide (void);   /* samples of 16 bits */
 
-/* ---- small square windows of 8-bit planes, median rank: registers -------- */
+/* ---- 3 x 3 and 5 x 5 of 8-bit planes, median rank: registers -------------- */
 
 constexpr int median_n_registers = 2;
 
-/* Returns the k of a variant for k x k. */
-int median_registers_size (int variant);
 /* Returns whether the kernels can do the launch's planes: by their formats, alignment and the threshold. */
 bool median_registers_fit (const Launch &launch);
 /* Filters the launch's inputs into its outputs; sets Launch::blocks, first_block and blocks_x. */

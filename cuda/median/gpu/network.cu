@@ -14,7 +14,7 @@ network_variant ()
   typedef MedianNetworkBlock<K, TX, TY, BY, BLOCKS> B;
 
   static_assert (B::SHARED <= 99 << 10, "all devices from capability 8.0 on have as much");
-  return MedianNetworkVariant { K, (const void *) median_network_kernel<B>, B::TILE_W, B::TILE_H, B::BY, B::SHARED,
+  return MedianNetworkVariant { (const void *) median_network_kernel<B>, B::TILE_W, B::TILE_H, B::BY, B::SHARED,
     K > 5 ? CF_MEDIAN_LARGE_ARCH : 0 };
 }
 

@@ -42,7 +42,7 @@ struct State {
   size_t frame_bytes, ring_bytes; /* of a frame in the ring; that were allocated */
   int newest, n_seen;  /* of the ring: slot of the newest frame, number of frames in it */
   bool pdl;            /* programmatic dependent launch, see griddep_wait () */
-  bool has_network[median_n_networks]; /* in the code that the device has loaded */
+  bool is_missing[TREE + 1]; /* networks that the code lacks which the device has loaded */
 };
 
 State *
@@ -69,13 +69,6 @@ network_fits (const CfPlan *plan, const CfMedianWindow &window, int k)
 {
   return window.w == k && window.h == k && window.depth == 1 && window.rank == (window.n - 1) / 2
       && params_of (plan)->color_order == CF_MEDIAN_PER_CHANNEL;
-}
-
-/* Returns whether a variant is a network that the loaded code lacks. */
-bool
-is_missing (const State &s, int variant)
-{
-  return variant >= NETWORK && variant < SMALL && !s.has_network[variant - NETWORK];
 }
 
 /* Returns whether all planes are of one component of 8 bits, or of pairs of them as the chroma of NV12. */
@@ -123,6 +116,10 @@ lay_out_planes (const CfPlan *plan, State *s)
     p.n_primary++;
   p.bytes = p.n_primary ? 4 : info->bytes;
   p.bits = p.n_primary ? 24 : info->bits;
+  p.w = s->window.w;
+  p.h = s->window.h;
+  p.depth = s->window.depth;
+  p.rank = s->window.rank;
   s->frame_bytes = 0;
   for (int i = 0; i < n; i++) {
     const size_t columns = (size_t) (median_pad + views[i].width + median_pad_right);
@@ -162,26 +159,22 @@ allocate_ring (const CfPlan *plan, State *s, CfStatus *status)
 bool
 fits (const CfPlan *plan, const State &s, int variant)
 {
-  MedianPadded p = s.padded;
   MedianTiles tiles;
 
-  if (is_missing (s, variant))
+  if (s.is_missing[variant])
     return false;
   if (variant < NETWORK) /* where the planes of a frame are not aligned, the network does that frame */
     return is_planar (plan) && params_of (plan)->threshold == 0
-        && network_fits (plan, s.window, median_registers_size (variant));
+        && network_fits (plan, s.window, 3 + 2 * variant);
   if (variant < SMALL)
-    return network_fits (plan, s.window, networks (plan)[variant - NETWORK].k);
+    return network_fits (plan, s.window, 3 + 2 * (variant - NETWORK));
   if (variant == SMALL)
     return s.window.n <= median_small && s.window.depth == 1;
   if (variant == FLAT)
     return flat_fits (plan, s.window);
   if (variant == SORTED)
     return sorted_fits (plan, s, &tiles);
-  p.w = s.window.w;
-  p.h = s.window.h;
-  p.depth = s.window.depth;
-  return variant == SELECT || median_tree_fits (p, plan->context->max_shared);
+  return variant == SELECT || median_tree_fits (s.padded, plan->context->max_shared);
 }
 
 /* Loads per output up to which select is faster than the tree, for samples of up
@@ -194,7 +187,7 @@ choose (const CfPlan *plan, State *s, CfStatus *status)
   const int loads = s->window.n * s->padded.bits;
   const int limit = s->padded.bits <= 10 ? select_loads_narrow : select_loads_wide;
 
-  if (plan->preferred >= 0 && is_missing (*s, plan->preferred))
+  if (plan->preferred >= 0 && s->is_missing[plan->preferred])
     return cf_fail (status, CF_UNSUPPORTED, "variant %s is not in the code that this GPU runs, which needs to be for "
         "capability %.1f or later", variants[plan->preferred], networks (plan)[plan->preferred - NETWORK].arch / 10.0);
   if (plan->preferred >= 0 && !fits (plan, *s, plan->preferred))
@@ -243,11 +236,11 @@ load_networks (const CfPlan *plan, CfStatus *status)
   for (int i = 0; code == CF_OK && i < median_n_networks; i++) {
     const MedianNetworkVariant &v = networks (plan)[i];
     cudaFuncAttributes attributes;
-    bool *has = &state_of (plan)->has_network[i];
 
     code = cf_cuda_check (cudaFuncGetAttributes (&attributes, v.kernel), median_loading, status);
-    *has = code == CF_OK && attributes.ptxVersion >= v.arch;
-    if (*has)
+    if (code == CF_OK && attributes.ptxVersion < v.arch)
+      state_of (plan)->is_missing[NETWORK + i] = true;
+    else if (code == CF_OK)
       code = cf_cuda_check (cudaFuncSetAttribute (v.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, v.shared),
           median_loading, status);
   }
@@ -257,17 +250,12 @@ load_networks (const CfPlan *plan, CfStatus *status)
 CfCode
 median_init (CfPlan *plan, CfStatus *status)
 {
-  CfCode code = median_registers_init (&state_of (plan)->pdl, status);
+  const int max_shared = plan->context->max_shared;
+  const bool loaded = median_registers_init (&state_of (plan)->pdl, status) == CF_OK
+      && median_select_init (status) == CF_OK && load_networks (plan, status) == CF_OK
+      && median_flat_init (max_shared, status) == CF_OK && median_tree_init (max_shared, status) == CF_OK;
 
-  if (code == CF_OK)
-    code = median_select_init (status);
-  if (code == CF_OK)
-    code = load_networks (plan, status);
-  if (code == CF_OK)
-    code = median_flat_init (plan->context->max_shared, status);
-  if (code == CF_OK)
-    code = median_tree_init (plan->context->max_shared, status);
-  return code == CF_OK ? median_update (plan, status) : code;
+  return loaded ? median_update (plan, status) : status->code;
 }
 
 void
@@ -296,12 +284,11 @@ push_frame (State *s, cudaStream_t stream, Launch *launch, CfStatus *status)
 {
   const CfCode code = pad_frame (s, stream, launch, status);
 
-  if (code != CF_OK)
-    return code;
-  s->newest = next_slot (s);
-  if (s->n_seen < s->window.depth)
-    s->n_seen++;
-  return CF_OK;
+  if (code == CF_OK) {
+    s->newest = next_slot (s);
+    s->n_seen = cf_min (s->n_seen + 1, s->window.depth);
+  }
+  return code;
 }
 
 /* Returns whether the frame that is filtered is in the ring without being pushed: where the caller has taken it, and
@@ -326,17 +313,14 @@ list_frames (State *s)
 
     s->padded.frame[i] = s->ring + (size_t) ((s->newest - back + depth) % depth) * s->frame_bytes;
   }
-  s->padded.w = s->window.w;
-  s->padded.h = s->window.h;
-  s->padded.depth = depth;
-  s->padded.rank = s->window.rank;
 }
 
-/* Launches the network for windows of k x k. Where the second-level cache holds the frame and its output, longer
+/* Launches the network of the window's size. Where the second-level cache holds the frame and its output, longer
  * networks are faster if the components of a pixel do not take turns. */
 CfCode
-launch_network (const CfPlan *plan, int k, cudaStream_t stream, Launch *launch, CfStatus *status)
+launch_network (const CfPlan *plan, cudaStream_t stream, Launch *launch, CfStatus *status)
 {
+  const int k = state_of (plan)->window.w;
   const MedianNetworkVariant &v = networks (plan)[k / 2 - 1];
   void *arguments[] = { launch };
 
@@ -359,7 +343,7 @@ median_enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage
   if (s->variant < NETWORK && median_registers_fit (launch))
     return median_launch_registers (&launch, s->variant, s->pdl, handle, status);
   if (s->variant < SMALL)
-    return launch_network (plan, s->window.w, handle, &launch, status);
+    return launch_network (plan, handle, &launch, status);
   if (s->variant == SMALL)
     return median_launch_small (&launch, s->window, s->padded.n_primary, s->pdl, handle, status);
   if (s->variant == FLAT)

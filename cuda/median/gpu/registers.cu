@@ -361,24 +361,19 @@ median_registers_fit (const Launch &launch)
   return launch.threshold == 0;
 }
 
-static const struct {
-  const void *kernel[2]; /* without and with pairs */
-  int k, rows; /* of outputs, per thread */
-} registers_variants[median_n_registers] = {
-  { { (const void *) median_registers_kernel<3, 4, false>, (const void *) median_registers_kernel<3, 4, true> }, 3, 4 },
-  { { (const void *) median_registers_kernel<5, 4, false>, (const void *) median_registers_kernel<5, 4, true> }, 5, 4 },
-};
+constexpr int tile_rows = 4; /* of outputs, per thread */
 
-int
-median_registers_size (int variant)
-{
-  return registers_variants[variant].k;
-}
+/* Each without and with pairs. */
+static const void *const registers_kernels[median_n_registers][2] = {
+  { (const void *) median_registers_kernel<3, tile_rows, false>,
+    (const void *) median_registers_kernel<3, tile_rows, true> },
+  { (const void *) median_registers_kernel<5, tile_rows, false>,
+    (const void *) median_registers_kernel<5, tile_rows, true> },
+};
 
 CfCode
 median_launch_registers (Launch *launch, int variant, bool pdl, cudaStream_t stream, CfStatus *status)
 {
-  const auto &v = registers_variants[variant];
   void *arguments[] = { launch };
   bool pairs = false;
 
@@ -386,7 +381,7 @@ median_launch_registers (Launch *launch, int variant, bool pdl, cudaStream_t str
   for (int i = 0; i < launch->n; i++) {
     Plane &p = launch->plane[i];
     const bool is_pair = p.filtered && p.step == 2;
-    const int tile_w = is_pair ? 4 : p.filtered ? 8 : copy_tile_w, tile_h = p.filtered ? v.rows : copy_tile_h;
+    const int tile_w = is_pair ? 4 : p.filtered ? 8 : copy_tile_w, tile_h = p.filtered ? tile_rows : copy_tile_h;
 
     p.first_block = launch->blocks;
     p.blocks_x = (p.width + tile_w - 1) / tile_w;
@@ -402,8 +397,8 @@ median_launch_registers (Launch *launch, int variant, bool pdl, cudaStream_t str
     }
     launch->blocks += p.filtered ? (tiles + registers_threads - 1) / registers_threads : tiles;
   }
-  return launch_kernel ("median: registers", v.kernel[pairs], launch->blocks, dim3 (registers_threads), arguments, 0,
-      pdl, stream, status);
+  return launch_kernel ("median: registers", registers_kernels[variant][pairs], launch->blocks,
+      dim3 (registers_threads), arguments, 0, pdl, stream, status);
 }
 
 CfCode
@@ -412,16 +407,15 @@ median_registers_init (bool *pdl, CfStatus *status)
   CfCode code = CF_OK;
 
   *pdl = true;
-  for (const auto &v : registers_variants) {
-    cudaFuncAttributes attributes;
+  for (const auto &kernels : registers_kernels)
+    for (const void *kernel : kernels) {
+      cudaFuncAttributes attributes;
 
-    for (const void *kernel : v.kernel) {
       if (code == CF_OK)
         code = cf_cuda_check (cudaFuncGetAttributes (&attributes, kernel), median_loading, status);
       /* griddep_wait () depends on what the kernel was compiled for, not on the device that runs it */
       *pdl = *pdl && code == CF_OK && attributes.ptxVersion >= 90;
     }
-  }
   return code;
 }
 

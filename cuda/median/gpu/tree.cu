@@ -425,21 +425,17 @@ median_tree_kernel (const __grid_constant__ Launch launch, const __grid_constant
 
 /* ---- launch ------------------------------------------------------------- */
 
-template<typename T, bool ONE> static const void *
-tree_kernel (int words)
-{
-  return words == 1 ? (const void *) median_tree_kernel<T, 1, ONE>
-      : words == 2 ? (const void *) median_tree_kernel<T, 2, ONE> : (const void *) median_tree_kernel<T, 3, ONE>;
-}
+template<typename T, bool ONE> const void *const tree_kernels[] = { (const void *) median_tree_kernel<T, 1, ONE>,
+  (const void *) median_tree_kernel<T, 2, ONE>, (const void *) median_tree_kernel<T, 3, ONE> };
 
 static const void *
 tree_kernel (const MedianPadded &p)
 {
-  const int words = lane_words (p.w);
+  const int i = lane_words (p.w) - 1;
 
   if (p.depth == 1)
-    return p.bytes == 1 ? tree_kernel<uint8_t, true> (words) : tree_kernel<uint16_t, true> (words);
-  return p.bytes == 1 ? tree_kernel<uint8_t, false> (words) : tree_kernel<uint16_t, false> (words);
+    return p.bytes == 1 ? tree_kernels<uint8_t, true>[i] : tree_kernels<uint16_t, true>[i];
+  return p.bytes == 1 ? tree_kernels<uint8_t, false>[i] : tree_kernels<uint16_t, false>[i];
 }
 
 bool
