@@ -100,14 +100,19 @@ ready (CfMedianSweep *sweep, int set, int block)
   *counted = y;
 }
 
+static void
+narrow (const uint16_t *restrict from, int n, uint8_t *restrict to)
+{
+  for (int i = 0; i < n; i++)
+    to[i] = (uint8_t) from[i];
+}
+
 void
 cf_median_histogram_task (const CfMedianCpu *m, const CfMedianTask *task, uint8_t *scratch)
 {
   const size_t columns = columns_of (m, m->max_cols), blocks = CF_MEDIAN_SETS * columns / CF_MEDIAN_BLOCK;
   const int ry = m->win.h / 2, n = task->x1 - task->x0;
   Work w = { .m = m, .task = task, .rows = kept_rows (m), .pitch = columns, .columns = (int) columns_of (m, n) };
-  uint16_t *result;
-  uint8_t *row; /* of results of 8 bits */
 
   w.sweep = (CfMedianSweep) { .sets = cf_median_take (&scratch, CF_MEDIAN_SETS * set_size (m)),
     .set_size = set_size (m),
@@ -117,20 +122,19 @@ cf_median_histogram_task (const CfMedianCpu *m, const CfMedianTask *task, uint8_
     .result = cf_median_take (&scratch, columns * sizeof (uint16_t)),
     .n_blocks = (int) columns / CF_MEDIAN_BLOCK,
     .ready = ready };
-  row = w.row = cf_median_take (&scratch, columns * sizeof (uint16_t));
+  w.row = cf_median_take (&scratch, columns * sizeof (uint16_t));
   w.input = cf_median_take (&scratch, columns * sizeof (uint16_t));
   w.kept = cf_median_take (&scratch, (size_t) (kept_rows (m) * m->win.depth) * columns * sizeof (uint16_t));
   w.sweep.counted = cf_median_take (&scratch, blocks * sizeof (int));
   for (size_t i = 0; i < blocks; i++)
     w.sweep.counted[i] = task->y0 - m->win.h;
-  result = w.sweep.result;
-  memset (result, 0, columns * sizeof (uint16_t));
+  memset (w.sweep.result, 0, columns * sizeof (uint16_t));
   read_rows (&w, task->y0 - ry, task->y0 + ry);
   for (w.sweep.y = task->y0; w.sweep.y < task->y1; w.sweep.y++) {
     read_rows (&w, w.sweep.y + ry, w.sweep.y + ry + 1);
     m->simd->sweep[m->wide](&w.sweep);
-    for (int i = 0; m->size == 0 && i < n; i++)
-      row[i] = (uint8_t) result[i];
-    cf_median_write (m, task, w.sweep.y, m->size == 0 ? w.row : result, w.input);
+    if (m->size == 0)
+      narrow (w.sweep.result, n, w.row);
+    cf_median_write (m, task, w.sweep.y, m->size == 0 ? w.row : w.sweep.result, w.input);
   }
 }
