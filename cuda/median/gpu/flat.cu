@@ -736,10 +736,9 @@ median_launch_flat (Launch *launch, const CfMedianWindow &window, const MedianTi
 {
   const bool sorted = tiles.strips > 0;
   FlatWindow f = flat_window (window);
-  MedianTiles copy = tiles;
   const FlatKind kind = sorted ? flat_kind<true> (window) : flat_kind<false> (window);
   const int warps = std::min (kind.warps, context->max_shared / f.warp_bytes);
-  void *arguments[] = { launch, &f, &copy };
+  void *arguments[] = { launch, &f, const_cast<MedianTiles *> (&tiles) };
 
   if (sorted)
     f.shift = 0;

@@ -158,8 +158,7 @@ median_launch_select (Launch *launch, const MedianPadded &padded, cudaStream_t s
   const int kind = padded.w > 1 || padded.h > 1 ? 0 : padded.depth <= 15 ? 1 : 2;
   const void *kernel = padded.bytes == 1 ? select_kernels<uint8_t>[kind]
       : padded.bytes == 2 ? select_kernels<uint16_t>[kind] : select_kernels<uint32_t>[kind];
-  MedianPadded copy = padded;
-  void *arguments[] = { launch, &copy };
+  void *arguments[] = { launch, const_cast<MedianPadded *> (&padded) };
 
   deal_blocks (launch, block_w, block_h, padded.n_primary);
   return launch_kernel ("median: select", kernel, launch->blocks,

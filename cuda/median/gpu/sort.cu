@@ -415,8 +415,7 @@ CfCode
 median_launch_sort (Launch *launch, const CfMedianWindow &window, MedianTiles *tiles, bool pdl, cudaStream_t stream,
     CfStatus *status)
 {
-  CfMedianWindow copy = window;
-  void *arguments[] = { launch, tiles, &copy };
+  void *arguments[] = { launch, tiles, const_cast<CfMedianWindow *> (&window) };
 
   deal_tiles (launch, tiles, 1);
   return launch->blocks == 0 ? CF_OK : launch_kernel ("median: sort",
@@ -429,8 +428,7 @@ median_launch_search (Launch *launch, const CfMedianWindow &window, MedianTiles 
     CfStatus *status)
 {
   int slices = (tiles->rows + search_rows - 1) / search_rows;
-  CfMedianWindow copy = window;
-  void *arguments[] = { launch, tiles, &copy, &slices };
+  void *arguments[] = { launch, tiles, const_cast<CfMedianWindow *> (&window), &slices };
 
   deal_tiles (launch, tiles, slices);
   return launch->blocks == 0 ? CF_OK : launch_kernel ("median: search", search_kernels[tiles->values], launch->blocks,
