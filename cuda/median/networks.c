@@ -47,7 +47,8 @@ typedef struct {
   int *input_node; /* sample number -> node, -1 = not loaded yet */
   int *spare;      /* stack of free slots */
   int n_spare;
-  Block *blocks; /* all memory from alloc; freed at the end */
+  Block *blocks; /* all memory from alloc, newest first; freed at the end */
+  size_t left;   /* bytes of the newest block, at its begin */
   List *lists;   /* lists without a base, which neighbouring tiles share */
   jmp_buf no_memory;
 } Builder;
@@ -67,13 +68,19 @@ typedef struct {
 static void *
 alloc (Builder *m, size_t size)
 {
-  Block *block = calloc (1, sizeof *block + size);
+  size = (size + sizeof (max_align_t) - 1) / sizeof (max_align_t) * sizeof (max_align_t);
+  if (size > m->left) {
+    const size_t least = 1 << 20, left = size > least ? size : least;
+    Block *block = calloc (1, sizeof *block + left);
 
-  if (!block)
-    longjmp (m->no_memory, 1);
-  block->next = m->blocks;
-  m->blocks = block;
-  return block->memory;
+    if (!block)
+      longjmp (m->no_memory, 1);
+    block->next = m->blocks;
+    m->blocks = block;
+    m->left = left;
+  }
+  m->left -= size;
+  return m->blocks->memory + m->left;
 }
 
 static int *
