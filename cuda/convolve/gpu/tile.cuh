@@ -78,6 +78,12 @@ struct GlobalBytes {
   }
 };
 
+static __device__ __forceinline__ unsigned
+shared_address (const void *p)
+{
+  return (unsigned) __cvta_generic_to_shared (p);
+}
+
 /* Read a vector of the kernel's argument at an index that differs between lanes: constant memory would be read in
  * turns, address by address. */
 static __device__ __forceinline__ uint2
