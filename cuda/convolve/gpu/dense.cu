@@ -90,15 +90,6 @@ template<int PARTS> struct SetWords {
   unsigned at[4 * vectors];
 };
 
-/* Loads the words of a set. */
-template<int PARTS> __device__ __forceinline__ void
-load_set (const uint8_t *samples, SetWords<PARTS> &w)
-{
-#pragma unroll
-  for (int i = 0; i < w.vectors; i++)
-    load_global<4> (samples + 16 * i, w.at + 4 * i);
-}
-
 /* Adds the products of a set to group 0 (FIRST), with the fragments at `fragments`, and to group 1 (SECOND), with those
  * of the set before. The registers of an operand lie one after the other. So the parts are cut once for operands that
  * begin with a part of even number and again for the others: moving them would take as many instructions. `cut` are the
@@ -142,15 +133,16 @@ template<int PARTS> __device__ __forceinline__ void
 add_products (int (*sum)[4], const uint8_t *samples, const Layout &l, int sets, const uint2 *fragments)
 {
   const unsigned cut[2] = { l.cut[0], l.cut[1] };
+  constexpr int words = 4 * SetWords<PARTS>::vectors;
   SetWords<PARTS> w, next;
 
-  load_set (samples, w);
-  load_set (samples + 4 * l.pitch, next);
+  load_words<words, 4> (samples, w.at);
+  load_words<words, 4> (samples + 4 * l.pitch, next.at);
   add_set<PARTS, true, false> (sum, w, fragments, cut);
 #pragma unroll 1
   for (int r = 1; r < sets; r++) {
     w = next;
-    load_set (samples + 4 * (r + 1) * l.pitch, next);
+    load_words<words, 4> (samples + 4 * (r + 1) * l.pitch, next.at);
     add_set<PARTS, true, true> (sum, w, fragments + r * PARTS * 32, cut);
   }
   add_set<PARTS, false, true> (sum, next, fragments + sets * PARTS * 32, cut);

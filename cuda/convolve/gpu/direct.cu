@@ -190,18 +190,6 @@ add_products (int (*sum)[2][4], const unsigned (*a)[4], const uint4 *fragment, c
   }
 }
 
-/* Rounds all sums; word[r][0] are the lane's four bytes of row r, word[r][1] those 128 further. */
-template<int ROWS, int LIMBS> __device__ __forceinline__ void
-round_all (const Rounding &k, const int (*sum)[2][4], unsigned (*word)[2])
-{
-  int four[2 * ROWS][4];
-
-#pragma unroll
-  for (int i = 0; i < 8 * ROWS; i++)
-    four[i / 4][i % 4] = sum[i / 8][i / 2 % 2][i / 4 % 2 * 2 + i % 2];
-  round_words_ruled<LIMBS, 2 * ROWS> (k, four, word[0]);
-}
-
 /* Stores the lane's words of ROWS rows; x0: first byte of the warp's columns. */
 template<int ROWS> __device__ __forceinline__ void
 store_rows (const DirectGroup &d, int x0, int x, int y, const unsigned (*word)[2])
@@ -226,7 +214,7 @@ store_rows (const DirectGroup &d, int x0, int x, int y, const unsigned (*word)[2
 
 /* Loads the input's words at the lane's output words; rows consist of whole words. */
 template<int ROWS> __device__ __forceinline__ void
-load_words (const DirectGroup &d, int x, int y, unsigned (*word)[2])
+load_kept (const DirectGroup &d, int x, int y, unsigned (*word)[2])
 {
 #pragma unroll
   for (int side = 0; side < 2; side++) {
@@ -246,7 +234,7 @@ copy_rows (const DirectGroup &d, int x0, int x, int y)
   unsigned word[ROWS][2];
 
   if (d.bytes % 4 == 0) {
-    load_words<ROWS> (d, x, y, word);
+    load_kept<ROWS> (d, x, y, word);
     store_rows<ROWS> (d, x0, x, y, word);
     return;
   }
@@ -283,9 +271,9 @@ convolve_direct_kernel (const __grid_constant__ DirectLaunch launch,
   const int x = x0 + 16 * (lane >> 2) + 4 * (lane & 3), from = x - halo;
   const int wanted = y0 - launch.ay + lane;
   int lane_row = min (max (wanted, 0), d.height - 1);
-  unsigned kept[ROWS][2], word[ROWS][2];
+  unsigned kept[ROWS][2], word[ROWS][2]; /* [r][0]: the lane's four bytes of row r; [r][1]: those 128 further */
   unsigned a[count][4];
-  int sum[ROWS][2][4];
+  int sum[ROWS][2][4], four[2 * ROWS][4];
 
   if (!d.filtered) {
     griddep_wait ();
@@ -314,12 +302,15 @@ convolve_direct_kernel (const __grid_constant__ DirectLaunch launch,
     load_samples ();
   }
   if (d.keeps)
-    load_words<ROWS> (d, x, y0, kept);
+    load_kept<ROWS> (d, x, y0, kept);
   __syncthreads ();
   if (y0 >= d.height)
     return;
   add_products<H, ROWS, LIMBS> (sum, a, fragment + lane, d.init);
-  round_all<ROWS, LIMBS> (launch.rounding, sum, word);
+#pragma unroll
+  for (int i = 0; i < 8 * ROWS; i++)
+    four[i / 4][i % 4] = sum[i / 8][i / 2 % 2][i / 4 % 2 * 2 + i % 2];
+  round_words_ruled<LIMBS, 2 * ROWS> (launch.rounding, four, word[0]);
   if (d.keeps)
 #pragma unroll
     for (int i = 0; i < 2 * ROWS; i++)

@@ -218,9 +218,9 @@ fill_pixels (const Work &work, const Group &g, const RowTile &t)
           - (XL == 2 && second ? 2 : 0);
 
       if (XL == 2 || g.in_vectors)
-        load_pixels<size, true> (from, w[i]);
+        load_words<size, size == 3 ? 1 : size> (from, w[i]);
       else
-        load_pixels<size, false> (from, w[i]);
+        load_words<size, 1> (from, w[i]);
     }
 #pragma unroll
     for (int i = 0; i < count; i++) {

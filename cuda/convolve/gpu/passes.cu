@@ -69,7 +69,7 @@ load_inside (const DirectGroup &d, int at, const int *y, unsigned (*w)[ROWS])
 
 #pragma unroll
     for (int b = 0; b < BLOCKS; b++)
-      load_global<1> (from + 32 * b, &w[b][i]);
+      load_words<1> (from + 32 * b, &w[b][i]);
   }
 }
 
@@ -84,7 +84,7 @@ load_edge (const DirectLaunch &launch, const DirectGroup &d, int index, int at, 
 
 #pragma unroll
     for (int i = 0; i < ROWS; i++)
-      load_global<1> (from + (long long) max (y[i], 0) * d.in_pitch, &w[b][i]);
+      load_words<1> (from + (long long) max (y[i], 0) * d.in_pitch, &w[b][i]);
   }
 #pragma unroll
   for (int b = 0; b < BLOCKS; b++) {

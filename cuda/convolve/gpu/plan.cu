@@ -192,25 +192,19 @@ choose (const CfPlan *plan, State *s, CfStatus *status)
 
 /* ---- weights ------------------------------------------------------------ */
 
-/* Writes weights as `limbs` limbs, from `limb` on. */
-void
-put_small (SmallWeights *small, int limb, const int32_t *weights, int w, int h, int limbs)
-{
-  convolve_split_weights (weights, w, h, limbs, 1, sizeof small->row[0][0], sizeof small->row[0],
-      (uint8_t *) small->row[limb] + 12);
-}
-
 /* Fills the weights of the plan's variant and its fallback. */
 void
 put_weights (State *s)
 {
   const CfConvolution &c = s->c;
+  const int row = sizeof s->small.row[0][0], limb = sizeof s->small.row[0];
+  uint8_t *bytes = (uint8_t *) s->small.row + 12;
 
   memset (&s->small, 0, sizeof s->small);
   if (s->fallback == SMALL || s->kind == PACKED_RGB)
-    put_small (&s->small, 0, c.weights, c.w, c.h, s->limbs);
+    convolve_split_weights (c.weights, c.w, c.h, s->limbs, 1, row, limb, bytes);
   if (s->fallback == SMALL && c.op == CF_CONVOLVE_MAGNITUDE)
-    put_small (&s->small, 1, c.weights_y, c.w, c.h, 1);
+    convolve_split_weights (c.weights_y, c.w, c.h, 1, 1, row, limb, bytes + limb);
   if (s->fallback == WIDE && c.separable) {
     memcpy (s->wide.row, c.row, sizeof *c.row * (size_t) c.w);
     memcpy (s->wide.col, c.col, sizeof *c.col * (size_t) c.h);

@@ -85,34 +85,25 @@ template<int W, bool EXCHANGES> struct Columns {
   {
     constexpr int beside = words_beside (W);
 
-    load_global<4> (own.row (y, pitch), w + beside);
+    load_words<4> (own.row (y, pitch), w + beside);
     if (!EXCHANGES || is_first () || is_last ())
-      load_global<beside> (left.row (y, pitch), w);
+      load_words<beside> (left.row (y, pitch), w);
     if (!EXCHANGES)
-      load_global<beside> (right.row (y, pitch), w + beside + 4);
+      load_words<beside> (right.row (y, pitch), w + beside + 4);
   }
-  /* Takes the words on the sides from other lanes. */
-  __device__ __forceinline__ void
-  exchange (unsigned *w) const
-  {
-    constexpr int beside = words_beside (W);
-
-#pragma unroll
-    for (int i = 0; i < beside; i++) {
-      const unsigned before = __shfl_sync (~0u, w[4 + i], lane - 4), after = __shfl_sync (~0u, w[beside + i], lane + 4);
-
-      w[beside + 4 + i] = is_last () ? w[i] : after;
-      w[i] = is_first () ? w[i] : before;
-    }
-  }
-  /* Completes the words: repeats the outermost ones. */
+  /* Completes the words: takes those on the sides from other lanes, and repeats the outermost ones. */
   __device__ __forceinline__ void
   complete (unsigned *w) const
   {
     constexpr int beside = words_beside (W);
 
-    if (EXCHANGES)
-      exchange (w);
+#pragma unroll
+    for (int i = 0; EXCHANGES && i < beside; i++) {
+      const unsigned before = __shfl_sync (~0u, w[4 + i], lane - 4), after = __shfl_sync (~0u, w[beside + i], lane + 4);
+
+      w[beside + 4 + i] = is_last () ? w[i] : after;
+      w[i] = is_first () ? w[i] : before;
+    }
 #pragma unroll
     for (int i = 0; i < beside; i++) {
       w[i] = __byte_perm (w[i], w[beside], pick_left);

@@ -106,17 +106,6 @@ stage_offset (const Layout<NEIGHBOURS> &l, int row, int at)
   return (at >> 3 & (NEIGHBOURS / 8 - 1)) * l.quarter + row_at + (at & 6) * 2 + (int) ((unsigned) at / NEIGHBOURS) * 2;
 }
 
-/* Loads eight pixels. */
-template<int STEP> __device__ __forceinline__ void
-load_eight (const uint8_t *from, unsigned *w)
-{
-  constexpr int words = STEP % 2 ? 2 : 4;
-
-#pragma unroll
-  for (int i = 0; i < 2 * STEP; i += words)
-    load_global<words> (from + 4 * i, w + i);
-}
-
 /* Writes again the samples of a plane that are in no piece of eight inside the image. Out of line: only tiles at the
  * left and right edges need it. */
 template<int NEIGHBOURS> static __device__ __noinline__ void
@@ -204,8 +193,8 @@ load_rows (const Work &work, const Group &g, int x, int y, int y_last, Pixels<NE
     pixels.outside[i] = mapped < 0;
 #pragma unroll
     for (int j = 0; j <= tile_w / NEIGHBOURS; j++)
-      load_eight<STEP> (line + (EDGE ? min (max (x + NEIGHBOURS * j, 0), last) * STEP : NEIGHBOURS * j * STEP),
-          pixels.word[i][j]);
+      load_words<2 * STEP, STEP % 2 ? 2 : 4> (line + (EDGE ? min (max (x + NEIGHBOURS * j, 0), last) * STEP
+          : NEIGHBOURS * j * STEP), pixels.word[i][j]);
   }
 }
 
