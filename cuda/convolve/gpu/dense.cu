@@ -27,8 +27,6 @@
 #include "sums.cuh"
 #include "tile.cuh"
 
-#include <stdlib.h>
-
 namespace cf {
 
 namespace {
@@ -92,15 +90,6 @@ template<int PARTS> struct SetWords {
   unsigned at[4 * vectors];
 };
 
-/* Loads the words of a set. */
-template<int PARTS> __device__ __forceinline__ void
-load_set (const uint8_t *samples, SetWords<PARTS> &w)
-{
-#pragma unroll
-  for (int i = 0; i < w.vectors; i++)
-    load_global<4> (samples + 16 * i, w.at + 4 * i);
-}
-
 /* Adds the products of a set to group 0 (FIRST), with the fragments at `fragments`, and to group 1 (SECOND), with those
  * of the set before. The registers of an operand lie one after the other. So the parts are cut once for operands that
  * begin with a part of even number and again for the others: moving them would take as many instructions. `cut` are the
@@ -134,7 +123,7 @@ add_set (int (*sum)[4], const SetWords<PARTS> &w, const uint2 *fragments, const 
         const int i = n - 2 * s;
 
         if (i >= 0 && i < 4)
-          multiply<false, true> (sum[4 * q + i], a[n], b[q][s].x, b[q][s].y);
+          multiply<true> (sum[4 * q + i], sum[4 * q + i], a[n], b[q][s].x, b[q][s].y);
       }
 }
 
@@ -144,15 +133,16 @@ template<int PARTS> __device__ __forceinline__ void
 add_products (int (*sum)[4], const uint8_t *samples, const Layout &l, int sets, const uint2 *fragments)
 {
   const unsigned cut[2] = { l.cut[0], l.cut[1] };
+  constexpr int words = 4 * SetWords<PARTS>::vectors;
   SetWords<PARTS> w, next;
 
-  load_set (samples, w);
-  load_set (samples + 4 * l.pitch, next);
+  load_words<words, 4> (samples, w.at);
+  load_words<words, 4> (samples + 4 * l.pitch, next.at);
   add_set<PARTS, true, false> (sum, w, fragments, cut);
 #pragma unroll 1
   for (int r = 1; r < sets; r++) {
     w = next;
-    load_set (samples + 4 * (r + 1) * l.pitch, next);
+    load_words<words, 4> (samples + 4 * (r + 1) * l.pitch, next.at);
     add_set<PARTS, true, true> (sum, w, fragments + r * PARTS * 32, cut);
   }
   add_set<PARTS, false, true> (sum, next, fragments + sets * PARTS * 32, cut);
@@ -368,48 +358,41 @@ shared_of (const Layout &l, const CfConvolution &c, const Variant &v, int planes
 
 } // namespace
 
-CfCode
-convolve_dense_init (int max_shared, CfStatus *status)
-{
-  return convolve_load_variants (variants, max_shared, status);
-}
+const Load convolve_load_dense = convolve_load<variants, true>;
 
-CfCode
-convolve_dense_launch (Work *work, const CfConvolution &c, int max_shared, Operands *operands, cudaStream_t stream,
-    CfStatus *status)
+bool
+convolve_dense_launch (Frame *f)
 {
-  const int sets = (c.h + 6) / 4;
+  const CfConvolution &c = f->c;
+  const int sets = (c.h + 6) / 4, limbs = f->work.limbs, planes = convolve_most_planes (f->work);
   Layout l = { 0, 0, 0, c.bits > 8 ? 2 : 1, sets, sets, (c.w + 3) & ~3, { 0x4321, 0x6543 } };
   const int reach = c.ax > c.w - 1 - c.ax ? c.ax : c.w - 1 - c.ax;
-  void *arguments[] = { work, &l, operands->bytes };
   const Variant *v = variants;
-  int planes = 1;
 
   while (v->wide != (c.bits > 8) || reach > 4 * v->parts - 1
-      || (v->size != dense_large && (work->limbs > 1 || l.sets * v->parts * 256 > v->size)))
+      || (v->size != dense_large && (limbs > 1 || l.sets * v->parts * 256 > v->size)))
     v++;
   l.left = (4 * v->parts + 15) & ~15;
   l.pitch = v->parts > 4 ? 224 : 160;
   l.rows = tile_h + 4 * (l.sets - 1);
-  convolve_assign_blocks (work, tile_w, tile_h);
-  for (int i = 0; i < work->n; i++)
-    planes = work->group[i].planes > planes ? work->group[i].planes : planes;
+  convolve_assign_blocks (&f->work, tile_w, tile_h);
   if (!v->wide)
     l.tile_planes = planes;
   if (shared_of (l, c, *v, planes) > four_blocks && !v->wide)
     l.tile_planes = 1;
   /* with 64 KB, which every device has, windows of 63 x 63 take three runs */
-  for (int runs = 2; l.run > 1 && shared_of (l, c, *v, planes) > max_shared - fixed_shared; runs++)
+  for (int runs = 2; l.run > 1 && shared_of (l, c, *v, planes) > f->max_shared - fixed_shared; runs++)
     l.run = (sets + runs - 1) / runs;
 
-  const bool fresh = convolve_renew (operands, v->kernel, NULL, 0);
+  const bool fresh = convolve_renew (f->operands, v->kernel, NULL, 0);
+  uint8_t *bytes = f->operands->bytes;
 
   if (fresh && v->size == dense_large)
-    convolve_split_weights (c.weights, c.w, c.h, work->limbs, 1, l.row_bytes, raw_bytes (l, c.h), operands->bytes);
+    convolve_split_weights (c.weights, c.w, c.h, limbs, 1, l.row_bytes, raw_bytes (l, c.h), bytes);
   else if (fresh)
-    convolve_fill_quads (c, 2 * v->parts, l.sets, 1, 0, (uint2 *) operands->bytes);
-  return launch_kernel ("convolve dense", v->kernel, work->blocks, threads, arguments,
-      (size_t) shared_of (l, c, *v, planes), work->pdl, stream, status);
+    convolve_fill_quads (c, 2 * v->parts, l.sets, 1, 0, (uint2 *) bytes);
+  return f->launch ("convolve dense", v->kernel, f->work.blocks, threads, shared_of (l, c, *v, planes), &f->work, &l,
+      bytes);
 }
 
 } // namespace cf

@@ -10,10 +10,15 @@
 
 namespace cf {
 
-/* Stores four pixels, a word each, of which the first `step` bytes count. */
+/* Assembles four pixels of `step` samples and stores them; v[p]: a word of plane p. */
 static __device__ __forceinline__ void
-put_four (int step, uint8_t *to, const unsigned *pixel)
+put_four (const Assembly &a, int step, uint8_t *to, uint4 base, unsigned *v)
 {
+  unsigned pixel[4];
+
+  assemble<3> (a, make_uint2 (base.x, base.y), v, pixel);
+  v[0] >>= 16, v[1] >>= 16, v[2] >>= 16;
+  assemble<3> (a, make_uint2 (base.z, base.w), v, pixel + 2);
   if (step == 4)
     *(uint4 *) to = make_uint4 (pixel[0], pixel[1], pixel[2], pixel[3]);
   else if (step == 3) {
@@ -54,19 +59,14 @@ store_results (const Work &work, const Group &g, int x0, int y, int lane, At at)
             : make_uint4 (mid, mid, mid, mid);
 #pragma unroll
       for (int r = 0; r < batch; r++) {
-        unsigned v[3], pixel[4];
+        unsigned v[3];
 
         if (first + r >= rows)
           break;
 #pragma unroll
         for (int p = 0; p < 3; p++)
           v[p] = *(const unsigned *) at (first + r, p < g.planes ? p : 0, 4 * lane);
-        assemble<3> (a, make_uint2 (base[r].x, base[r].y), v, pixel);
-#pragma unroll
-        for (int p = 0; p < 3; p++)
-          v[p] >>= 16;
-        assemble<3> (a, make_uint2 (base[r].z, base[r].w), v, pixel + 2);
-        put_four (g.step, to + r * g.out_pitch, pixel);
+        put_four (a, g.step, to + r * g.out_pitch, base[r], v);
       }
       from += batch * g.in_pitch;
       to += batch * g.out_pitch;

@@ -184,44 +184,10 @@ add_products (int (*sum)[2][4], const unsigned (*a)[4], const uint4 *fragment, c
       for (int r = 0; r < ROWS; r++)
 #pragma unroll
         for (int s = 0; s < 2; s++)
-          multiply_to<false, true> (sum[r][s], j == 0 && limb == LIMBS - 1 ? first[s] : sum[r][s], a[r + j],
+          multiply<true> (sum[r][s], j == 0 && limb == LIMBS - 1 ? first[s] : sum[r][s], a[r + j],
               s ? b.z : b.x, s ? b.w : b.y);
     }
   }
-}
-
-/* Rounds all sums; word[r][0] are the lane's four bytes of row r, word[r][1] those 128 further. */
-template<int ROWS, Rule RULE> __device__ __forceinline__ void
-round_rows (const Rounding &k, const int (*sum)[2][4], unsigned (*word)[2])
-{
-#pragma unroll
-  for (int r = 0; r < ROWS; r++)
-#pragma unroll
-    for (int side = 0; side < 2; side++) {
-      const int four[4] = { sum[r][0][2 * side], sum[r][0][2 * side + 1], sum[r][1][2 * side],
-        sum[r][1][2 * side + 1] };
-
-      word[r][side] = round_four_ruled<RULE> (k, four);
-    }
-}
-
-/* Rounds all sums by the rule. The launch takes one limb only with a float rule whose sums are never
- * negative, so that kernel has no code for the others. */
-template<int ROWS, int LIMBS> __device__ __forceinline__ void
-round_all (const Rounding &k, int (*sum)[2][4], unsigned (*word)[2])
-{
-  if (LIMBS > 1 && k.clips)
-#pragma unroll
-    for (int i = 0; i < 8 * ROWS; i++)
-      sum[i / 8][i / 4 % 2][i % 4] = max (sum[i / 8][i / 4 % 2][i % 4], 0);
-  if (k.rule == RULE_ONE)
-    round_rows<ROWS, RULE_ONE> (k, sum, word);
-  else if (LIMBS == 1 || k.rule == RULE_EVEN)
-    round_rows<ROWS, RULE_EVEN> (k, sum, word);
-  else if (k.rule == RULE_SHIFT)
-    round_rows<ROWS, RULE_SHIFT> (k, sum, word);
-  else
-    round_rows<ROWS, RULE_DIVIDE> (k, sum, word);
 }
 
 /* Stores the lane's words of ROWS rows; x0: first byte of the warp's columns. */
@@ -248,7 +214,7 @@ store_rows (const DirectGroup &d, int x0, int x, int y, const unsigned (*word)[2
 
 /* Loads the input's words at the lane's output words; rows consist of whole words. */
 template<int ROWS> __device__ __forceinline__ void
-load_words (const DirectGroup &d, int x, int y, unsigned (*word)[2])
+load_kept (const DirectGroup &d, int x, int y, unsigned (*word)[2])
 {
 #pragma unroll
   for (int side = 0; side < 2; side++) {
@@ -268,7 +234,7 @@ copy_rows (const DirectGroup &d, int x0, int x, int y)
   unsigned word[ROWS][2];
 
   if (d.bytes % 4 == 0) {
-    load_words<ROWS> (d, x, y, word);
+    load_kept<ROWS> (d, x, y, word);
     store_rows<ROWS> (d, x0, x, y, word);
     return;
   }
@@ -305,9 +271,9 @@ convolve_direct_kernel (const __grid_constant__ DirectLaunch launch,
   const int x = x0 + 16 * (lane >> 2) + 4 * (lane & 3), from = x - halo;
   const int wanted = y0 - launch.ay + lane;
   int lane_row = min (max (wanted, 0), d.height - 1);
-  unsigned kept[ROWS][2], word[ROWS][2];
+  unsigned kept[ROWS][2], word[ROWS][2]; /* [r][0]: the lane's four bytes of row r; [r][1]: those 128 further */
   unsigned a[count][4];
-  int sum[ROWS][2][4];
+  int sum[ROWS][2][4], four[2 * ROWS][4];
 
   if (!d.filtered) {
     griddep_wait ();
@@ -336,12 +302,15 @@ convolve_direct_kernel (const __grid_constant__ DirectLaunch launch,
     load_samples ();
   }
   if (d.keeps)
-    load_words<ROWS> (d, x, y0, kept);
+    load_kept<ROWS> (d, x, y0, kept);
   __syncthreads ();
   if (y0 >= d.height)
     return;
   add_products<H, ROWS, LIMBS> (sum, a, fragment + lane, d.init);
-  round_all<ROWS, LIMBS> (launch.rounding, sum, word);
+#pragma unroll
+  for (int i = 0; i < 8 * ROWS; i++)
+    four[i / 4][i % 4] = sum[i / 8][i / 2 % 2][i / 4 % 2 * 2 + i % 2];
+  round_words_ruled<LIMBS, 2 * ROWS> (launch.rounding, four, word[0]);
   if (d.keeps)
 #pragma unroll
     for (int i = 0; i < 2 * ROWS; i++)
@@ -419,15 +388,8 @@ make_direct_group (const Work &work, const Group &g, DirectGroup *d)
       && g.out_pitch <= INT_MAX;
 }
 
-/* Returns how many warps of eight rows keep a large GPU busy; fewer where eight rows gain more. With fewer
- * warps than that, four rows a warp are faster. */
-int
-enough_warps (const Variant &v)
-{
-  return v.limbs == 1 && (v.h == 5 || v.h == 7) ? 1024 : 2048;
-}
-
-/* Returns the first variant for h rows and `limbs` limbs, with the rows per warp that suit the frame's size. */
+/* Returns the first variant for h rows and `limbs` limbs, with the rows per warp that suit the frame's size: eight if
+ * so many warps keep a large GPU busy; where eight rows gain more, fewer warps suffice. */
 const Variant *
 variant_of (const Work &work, int h, int limbs)
 {
@@ -435,22 +397,18 @@ variant_of (const Work &work, int h, int limbs)
   int tasks = 0;
 
   for (int i = 0; i < work.n; i++)
-    tasks += (work.group[i].width * work.group[i].step + strip_bytes - 1) / strip_bytes
-        * ((work.group[i].height + 7) / 8);
+    tasks += cf_divide_up (work.group[i].width * work.group[i].step, strip_bytes)
+        * cf_divide_up (work.group[i].height, 8);
   for (const Variant &v : variants)
     if (v.h >= h && v.limbs >= limbs && (!found || (v.h == found->h && v.limbs == found->limbs
-        && tasks >= enough_warps (v))))
+        && tasks >= (v.limbs == 1 && (v.h == 5 || v.h == 7) ? 1024 : 2048))))
       found = &v;
   return found;
 }
 
 } // namespace
 
-CfCode
-convolve_direct_init (int, CfStatus *status)
-{
-  return convolve_load_variants (variants, 0, status);
-}
+const Load convolve_load_direct = convolve_load<variants, false>;
 
 bool
 convolve_direct_fits (const CfConvolution &c, const Rounding &k, int limbs, int step)
@@ -485,34 +443,31 @@ convolve_fill_direct (const Work &work, DirectLaunch *launch, int *steps, int *n
 }
 
 bool
-convolve_direct_launch (const Work &work, const CfConvolution &c, Operands *operands, cudaStream_t stream,
-    CfCode *code, CfStatus *status)
+convolve_direct_launch (Frame *f)
 {
-  const int limbs = max (work.limbs, work.rounding.quick != QUICK_NONE && !work.rounding.clips ? 1 : 2);
-  const Variant *v = variant_of (work, c.h, limbs);
+  const CfConvolution &c = f->c;
+  const int limbs = max (f->work.limbs, f->work.rounding.quick != QUICK_NONE && !f->work.rounding.clips ? 1 : 2);
+  const Variant *v = variant_of (f->work, c.h, limbs);
   DirectLaunch launch;
   int steps[max_spreads], n_steps;
-  void *arguments[] = { &launch, operands->bytes };
 
-  static_assert (max_spreads * max_direct_limbs * max_h * spread_bytes <= sizeof (Operands::bytes),
-      "Operands are too small");
+  static_assert (sizeof (DirectWeights<max_h, max_direct_limbs>) <= sizeof (Operands::bytes), "Operands are too small");
 
-  if (!convolve_fill_direct (work, &launch, steps, &n_steps))
+  if (!convolve_fill_direct (f->work, &launch, steps, &n_steps))
     return false;
-  if (convolve_quads_launch (&launch, c, work.limbs, steps, n_steps, work.pdl, operands, stream, code, status))
+  if (convolve_quads_launch (f, &launch, steps, n_steps))
     return true;
   for (int i = 0; i < n_steps; i++)
     if (!v || c.ax * steps[i] > halo || (c.w - 1 - c.ax) * steps[i] > halo)
       return false;
 
-  const bool fresh = convolve_renew (operands, v->kernel, steps, n_steps);
+  const bool fresh = convolve_renew (f->operands, v->kernel, steps, n_steps);
 
   for (int i = 0; fresh && i < n_steps; i++)
     convolve_split_weights (c.weights, c.w, c.h, limbs, steps[i], spread_bytes, v->h * spread_bytes,
-        operands->bytes + i * v->limbs * v->h * spread_bytes + 32 - steps[i] * c.ax);
-  deal_direct_blocks (&launch, strip_bytes, warps * v->rows);
-  *code = launch_kernel ("convolve direct", v->kernel, launch.blocks, threads, arguments, 0, work.pdl, stream, status);
-  return true;
+        f->operands->bytes + i * v->limbs * v->h * spread_bytes + 32 - steps[i] * c.ax);
+  convolve_assign_blocks (&launch, strip_bytes, warps * v->rows);
+  return f->launch ("convolve direct", v->kernel, launch.blocks, threads, 0, &launch, f->operands->bytes);
 }
 
 } // namespace cf

@@ -30,6 +30,8 @@ struct DirectGroup {
   bool pairs;           /* the rows of the output begin on 8 bytes */
   bool plain;           /* `pairs`, and `keeps` is not set */
   bool clamps;          /* `repeats`, with rows of whole vectors, and `repeat` has two equal selectors */
+
+  int across () const { return bytes; } /* what blocks share out */
 };
 
 /* The frame and the parameters, as the kernels' argument. */
@@ -38,21 +40,9 @@ struct DirectLaunch {
   int n, blocks, ay;
   uint8_t border;
   bool prefetches;
-  unsigned zero; /* 0 */
+  unsigned zero; /* 0, which the compiler must not know */
   DirectGroup group[CF_MAX_VIEWS];
 };
-
-/* Assigns blocks of tile_bytes x tile_rows to all groups. */
-inline void
-deal_direct_blocks (DirectLaunch *launch, int tile_bytes, int tile_rows)
-{
-  launch->blocks = 0;
-  for (int i = 0; i < launch->n; i++) {
-    DirectGroup &d = launch->group[i];
-
-    convolve_place_blocks (&d, &launch->blocks, d.bytes, d.height, tile_bytes, tile_rows);
-  }
-}
 
 /* Returns the offset in the image of byte `at` of row y, mapped by the border; -1: outside the image. `y` is
  * already mapped, or -1. */
@@ -63,14 +53,6 @@ offset_of_byte (const DirectLaunch &launch, int index, int at, int y)
   const int x = (at + 64 * d.step) / d.step - 64, mx = cf_border_map ((CfBorder) launch.border, x, d.bytes / d.step);
 
   return mx < 0 || y < 0 ? -1 : (long long) y * d.in_pitch + mx * d.step + at - x * d.step;
-}
-
-/* Returns a fragment with its halves swapped, in registers of its own: moved for each product, they would cost more
- * than the products. zero: 0, which the compiler must not know. */
-static __device__ __forceinline__ uint2
-swapped (uint2 fragment, unsigned zero)
-{
-  return make_uint2 (fragment.y ^ zero, fragment.x ^ zero);
 }
 
 /* Stores a word of a row, up to the row's end. */
@@ -89,12 +71,9 @@ store_word (const DirectGroup &d, uint8_t *row, int x, unsigned word)
 /* Fills a launch for a frame but for its blocks, and lists the steps of its spreads. Returns false if the kernels that
  * filter bytes cannot take the frame's formats, strides or alignment. */
 bool convolve_fill_direct (const Work &work, DirectLaunch *launch, int *steps, int *n_steps);
-/* Returns true if quads.cu can filter with `c`, rounded as in `k`, in planes of pixels of `step` samples. */
 bool convolve_quads_fits (const CfConvolution &c, const Rounding &k, int limbs, int step);
-/* Enqueues the kernels of quads.cu for a frame whose groups are filled, with the steps of the spreads. Returns false,
- * and launches nothing, if they cannot take its strides or alignment. */
-bool convolve_quads_launch (DirectLaunch *launch, const CfConvolution &c, int limbs, const int *steps, int n_steps,
-    bool pdl, Operands *operands, cudaStream_t stream, CfCode *code, CfStatus *status);
+/* For a launch that is filled, with the steps of its spreads. */
+bool convolve_quads_launch (Frame *f, DirectLaunch *launch, const int *steps, int n_steps);
 
 } // namespace cf
 

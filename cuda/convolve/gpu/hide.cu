@@ -14,8 +14,6 @@
 #include "core/gpu/rest.cuh"
 #include "internal.cuh"
 
-#include <algorithm>
-
 namespace cf {
 
 namespace {
@@ -80,13 +78,6 @@ strip_of_block (const Hiding &work)
 
 /* ---- sums --------------------------------------------------------------- */
 
-/* Loads 16 bytes of row y from byte `at` on. `mask` marks the bytes of the row. */
-__device__ __forceinline__ uint4
-load_vector (const Strip &s, int y, int at, unsigned mask)
-{
-  return load_bytes (s.in + y * s.in_pitch + at, mask, s.in_vectors && (y + 1 < s.height || at + 16 <= s.row_bytes));
-}
-
 /* Adds a lane's samples of a row to the sums of its columns. Of bytes, sum 2 k has the columns 4 k and 4 k + 2, 2 k + 1
  * the two behind them, 16 bits each. */
 template<int BYTES> __device__ __forceinline__ void
@@ -103,6 +94,13 @@ add_row (const Hiding &work, uint4 v, unsigned sum[8])
       sum[2 * k] += min ((word[k] & 0xffff) >> work.shift, (unsigned) work.max);
       sum[2 * k + 1] += min (word[k] >> 16 >> work.shift, (unsigned) work.max);
     }
+}
+
+/* Loads 16 bytes of row y from byte `at` on. `mask` marks the bytes of the row. */
+__device__ __forceinline__ uint4
+load_vector (const Strip &s, int y, int at, unsigned mask)
+{
+  return load_bytes (s.in + y * s.in_pitch + at, mask, s.in_vectors && (y + 1 < s.height || at + 16 <= s.row_bytes));
 }
 
 /* What 16 lanes add up when their block has the sums of the columns: the columns of one cell in the window. */
@@ -538,21 +536,24 @@ add_frame (Hiding *w, const CfVideo &video, const CfCommon &common, const CfConv
   return true;
 }
 
-/* Launches what was added, and leaves nothing. */
+/* For samples of 1 and of 2 bytes. */
+const Kernel kernels[] = { { (const void *) sum_kernel<1> }, { (const void *) sum_kernel<2> },
+  { (const void *) paint_kernel<1> }, { (const void *) paint_kernel<2> }, { (const void *) fill_kernel<1> },
+  { (const void *) fill_kernel<2> } };
+
+/* Launches what was added, and leaves nothing; bytes: of a sample. */
 CfCode
-launch (Hiding *w, bool bytes, bool pdl, cudaStream_t stream, CfStatus *status)
+launch (Hiding *w, int bytes, bool pdl, cudaStream_t stream, CfStatus *status)
 {
   void *arguments[] = { w };
   CfCode code = CF_OK;
 
   if (w->sum_blocks > 0)
-    code = launch_kernel ("the sums of cells", bytes ? (const void *) sum_kernel<1> : (const void *) sum_kernel<2>,
-        w->sum_blocks, dim3 (threads), arguments, 0, pdl, stream, status);
+    code = launch_kernel ("the sums of cells", kernels[bytes - 1].kernel, w->sum_blocks, dim3 (threads), arguments, 0,
+        pdl, stream, status);
   if (code == CF_OK && w->paint_blocks > 0)
-    code = launch_kernel ("hide", w->op == CF_CONVOLVE_FILL
-            ? bytes ? (const void *) fill_kernel<1> : (const void *) fill_kernel<2>
-            : bytes ? (const void *) paint_kernel<1> : (const void *) paint_kernel<2>,
-        w->paint_blocks, dim3 (threads), arguments, 0, pdl, stream, status);
+    code = launch_kernel ("hide", kernels[bytes + (w->op == CF_CONVOLVE_FILL ? 3 : 1)].kernel, w->paint_blocks,
+        dim3 (threads), arguments, 0, pdl, stream, status);
   w->n = w->sum_blocks = w->paint_blocks = w->cells = w->rest.blocks = 0;
   return code;
 }
@@ -579,8 +580,7 @@ convolve_hide_launch (const CfPlan *plan, const CfConvolution &c, const CfVideo 
 {
   const size_t capacity = all_cells (largest);
   const CfRect frame = { 0, 0, plan->video.width, plan->video.height };
-  const bool bytes = cf_format_info (plan->video.format)->bytes == 1;
-  const int sms = plan->context->sms;
+  const int bytes = cf_format_info (plan->video.format)->bytes, sms = plan->context->sms;
   CfVideo video = plan->video;
   Hiding work = { };
   CfCode code = CF_OK;
@@ -609,13 +609,6 @@ convolve_hide_launch (const CfPlan *plan, const CfConvolution &c, const CfVideo 
   return code == CF_OK ? launch (&work, bytes, pdl, stream, status) : code;
 }
 
-CfCode
-convolve_hide_init (int max_shared, CfStatus *status)
-{
-  (void) max_shared;
-  return load_kernels ({ (const void *) sum_kernel<1>, (const void *) sum_kernel<2>, (const void *) paint_kernel<1>,
-      (const void *) paint_kernel<2>, (const void *) fill_kernel<1>, (const void *) fill_kernel<2> },
-      "loading the convolution's kernels", status);
-}
+const Load convolve_load_hide = convolve_load<kernels, false>;
 
 } // namespace cf

@@ -10,6 +10,8 @@
 #include "core/gpu/late.cuh"
 #include "core/gpu/launch.cuh"
 
+#include <algorithm>
+
 namespace cf {
 
 /* Action of a sample that belongs to another group of the same pixel: the block leaves it alone. */
@@ -46,6 +48,7 @@ struct Group {
   /* Shifts, not arrays: an array that is indexed by a variable does not stay in registers. */
   __host__ __device__ int plane_offset (int plane) const { return (int) (offset >> 8 * plane & 0xff); }
   __host__ __device__ int plane_chroma (int plane) const { return (int) (chroma >> plane & 1); }
+  int across () const { return width; } /* what blocks share out */
 };
 
 /* Rounding with a float multiply-add. QUICK_EVEN: with two of them, one after the other, where ties can occur and 1 / D
@@ -152,17 +155,12 @@ struct Operands {
 inline bool
 convolve_renew (Operands *o, const void *kernel, const int *steps, int n_steps)
 {
-  bool same = o->kernel == kernel && o->n_steps == n_steps;
-
-  for (int i = 0; i < n_steps; i++)
-    same = same && o->steps[i] == steps[i];
-  if (same)
+  if (o->kernel == kernel && o->n_steps == n_steps && std::equal (steps, steps + n_steps, o->steps))
     return false;
   *o = Operands ();
   o->kernel = kernel;
   o->n_steps = n_steps;
-  for (int i = 0; i < n_steps; i++)
-    o->steps[i] = steps[i];
+  std::copy_n (steps, n_steps, o->steps);
   return true;
 }
 
@@ -189,32 +187,45 @@ convolve_split_weights (const int32_t *weights, int w, int h, int limbs, int ste
  * `step` bytes apart, for windows that begin `up` rows above the kernel (quads.cu). */
 void convolve_fill_quads (const CfConvolution &c, int words, int sets, int step, int up, uint2 *fragments);
 
-/* Each *_launch enqueues the filtering of a frame on `stream` and returns without waiting. It returns
- * CF_OK, or the error that CUDA returned for the launch. Those that take a Work * set its grid. */
-CfCode convolve_small_launch (Work *work, const SmallWeights &weights, cudaStream_t stream, CfStatus *status);
-CfCode convolve_dense_launch (Work *work, const CfConvolution &c, int max_shared, Operands *operands,
-    cudaStream_t stream, CfStatus *status);
-/* Returns true if direct.cu can filter with `c`, rounded as in `k`, in planes of pixels of `step` samples. */
+/* A frame to filter, with what only the host needs. */
+struct Frame {
+  Work work;
+  const CfConvolution &c;
+  Operands *operands;
+  int max_shared; /* bytes of shared memory that a block may have */
+  cudaStream_t stream;
+  CfStatus *status;
+  CfCode code;    /* the result of the launch */
+
+  /* Enqueues a kernel and returns true; `name` appears in error messages. */
+  template<typename... Arguments> bool
+  launch (const char *name, const void *kernel, int blocks, int threads, int shared, Arguments *... arguments)
+  {
+    void *all[] = { (void *) arguments... };
+
+    code = launch_kernel (name, kernel, blocks, dim3 ((unsigned) threads), all, (size_t) shared, work.pdl, stream,
+        status);
+    return true;
+  }
+};
+
+/* Each *_fits returns true if its kernels can filter with `c`, rounded as in `k`, in planes of pixels of `step`
+ * samples.
+ *
+ * Each *_launch enqueues the filtering of a frame and returns true, without waiting; the result is in f->code. It
+ * returns false, and launches nothing, if its kernels cannot take the frame's strides, alignment or actions. */
 bool convolve_direct_fits (const CfConvolution &c, const Rounding &k, int limbs, int step);
-/* Returns true if packed_rgb.cu can filter with `c`, rounded as in `k`. */
 bool convolve_packed_rgb_fits (const CfConvolution &c, const Rounding &k, int limbs);
-/* Returns true if passes.cu can filter with `c`, rounded as in `k`, in planes of pixels of `step` samples. */
 bool convolve_passes_fits (const CfConvolution &c, const Rounding &k, int step);
-/* These return false, and launch nothing, if their kernels cannot take the frame's strides,
- * alignment or actions. Otherwise they return true and the result of the launch in *code. */
-bool convolve_passes_launch (Work *work, const CfConvolution &c, Operands *operands, cudaStream_t stream, CfCode *code,
-    CfStatus *status);
-bool convolve_packed_passes_launch (Work *work, const CfConvolution &c, Operands *operands, cudaStream_t stream,
-    CfCode *code, CfStatus *status);
-bool convolve_direct_launch (const Work &work, const CfConvolution &c, Operands *operands, cudaStream_t stream,
-    CfCode *code, CfStatus *status);
-bool convolve_packed_rgb_launch (Work *work, const CfConvolution &c, const SmallWeights &weights, Operands *operands,
-    cudaStream_t stream, CfCode *code, CfStatus *status);
-bool convolve_packed_quads_launch (Work *work, const CfConvolution &c, Operands *operands, cudaStream_t stream,
-    CfCode *code, CfStatus *status);
-bool convolve_sparse_launch (Work *work, const CfConvolution &c, int max_shared, Operands *operands,
-    cudaStream_t stream, CfCode *code, CfStatus *status);
-CfCode convolve_wide_launch (Work *work, const SeparableWeights &weights, cudaStream_t stream, CfStatus *status);
+bool convolve_dense_launch (Frame *f);
+bool convolve_direct_launch (Frame *f);
+bool convolve_packed_passes_launch (Frame *f);
+bool convolve_packed_quads_launch (Frame *f);
+bool convolve_packed_rgb_launch (Frame *f, const SmallWeights &weights);
+bool convolve_passes_launch (Frame *f);
+bool convolve_small_launch (Frame *f, const SmallWeights &weights);
+bool convolve_sparse_launch (Frame *f);
+bool convolve_wide_launch (Frame *f, const SeparableWeights &weights);
 /* Returns the bytes of device memory, cleared, that convolve_hide_launch needs for frames up to a size. */
 size_t convolve_hide_bytes (const CfVideo *largest);
 /* Filters a frame of the plan's current size, or each box of an area of it as a frame, with fill, mosaic or privacy;
@@ -225,64 +236,67 @@ CfCode convolve_hide_launch (const CfPlan *plan, const CfConvolution &c, const C
 bool convolve_fill_long (const CfConvolution &c, LongWeights *weights);
 /* Returns the bytes of device memory that convolve_long_launch needs for frames up to a size. */
 size_t convolve_long_bytes (const CfVideo *largest, const CfCommon *common);
-/* Filters a frame, in bands if the memory is less than it needs at once. The next frame's launch must be queued behind
+/* Filters in bands if the memory is less than the frame needs at once. The next frame's launch must be queued behind
  * this one. */
-CfCode convolve_long_launch (Work *work, const LongWeights &weights, void *memory, size_t memory_bytes, int max_shared,
-    cudaStream_t stream, CfStatus *status);
-/* Each *_init loads its kernels and sets the limits of their dynamic shared memory; called once per plan.
- * convolve_sparse_init returns in *there whether the device has its kernel.
- * convolve_small_init also returns in *pdl whether the kernels were compiled with griddep_wait (). */
-CfCode convolve_small_init (bool *pdl, CfStatus *status);
-CfCode convolve_direct_init (int max_shared, CfStatus *status);
-CfCode convolve_quads_init (int max_shared, CfStatus *status);
-CfCode convolve_passes_init (int max_shared, CfStatus *status);
-CfCode convolve_packed_passes_init (int max_shared, CfStatus *status);
-CfCode convolve_packed_quads_init (int max_shared, CfStatus *status);
-CfCode convolve_packed_rgb_init (int max_shared, CfStatus *status);
-CfCode convolve_dense_init (int max_shared, CfStatus *status);
-CfCode convolve_sparse_init (int max_shared, bool *there, CfStatus *status);
-CfCode convolve_wide_init (int max_shared, CfStatus *status);
-CfCode convolve_hide_init (int max_shared, CfStatus *status);
-CfCode convolve_long_init (int max_shared, CfStatus *status);
+bool convolve_long_launch (Frame *f, const LongWeights &weights, void *memory, size_t memory_bytes);
 
 /* Upper bound of a block's static shared memory, in bytes. */
 constexpr int fixed_shared = 1024;
 
-/* Loads the kernels of a variant table. max_shared: bytes of shared memory a block may have; 0 for kernels
- * without dynamic shared memory. */
-template<typename Variant, int N> CfCode
-convolve_load_variants (const Variant (&variants)[N], int max_shared, CfStatus *status)
+/* An entry of a table that has nothing else. */
+struct Kernel {
+  const void *kernel;
+};
+
+/* Loads the kernels of a table, and sets the limits of their dynamic shared memory if they have any (DYNAMIC). Called
+ * once per plan. */
+template<const auto &KERNELS, bool DYNAMIC> CfCode
+convolve_load (int max_shared, CfStatus *status)
 {
   CfCode code = CF_OK;
 
-  for (int i = 0; code == CF_OK && i < N; i++)
-    code = cf_cuda_check (cudaFuncSetAttribute (variants[i].kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-        max_shared > 0 ? max_shared - fixed_shared : 0), "loading the convolution's kernels", status);
+  for (const auto &k : KERNELS)
+    if (code == CF_OK)
+      code = cf_cuda_check (cudaFuncSetAttribute (k.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+          DYNAMIC ? max_shared - fixed_shared : 0), "loading the convolution's kernels", status);
   return code;
 }
 
-/* Sets a group's blocks of tile_w x tile_h, and counts them. __umulhi () divides by blocks_x with the factor; this is
- * exact for up to 2^32 / blocks_x blocks, and 16384 x 16384 pixels are 2^16 blocks of 128 x 32. */
+typedef CfCode (*Load) (int max_shared, CfStatus *status);
+extern const Load convolve_load_dense, convolve_load_direct, convolve_load_hide, convolve_load_long,
+    convolve_load_packed_passes, convolve_load_packed_quads, convolve_load_packed_rgb, convolve_load_passes,
+    convolve_load_quads, convolve_load_wide;
+/* Also returns whether the kernels were compiled with griddep_wait (). */
+CfCode convolve_load_small (bool *pdl, CfStatus *status);
+/* Also returns whether the device has the kernel. */
+CfCode convolve_load_sparse (int max_shared, bool *there, CfStatus *status);
+
+/* Sets the grid: blocks of tile_w x tile_h pixels or bytes, group after group. rows: of each group; NULL: all of them.
+ * __umulhi () divides by blocks_x with the factor; this is exact for up to 2^32 / blocks_x blocks, and 16384 x 16384
+ * pixels are 2^16 blocks of 128 x 32. */
 template<typename T> void
-convolve_place_blocks (T *g, int *blocks, int width, int height, int tile_w, int tile_h)
+convolve_assign_blocks (T *launch, int tile_w, int tile_h, const int *rows = NULL)
 {
-  g->first_block = *blocks;
-  g->blocks_x = (width + tile_w - 1) / tile_w;
-  g->blocks_inverse = g->blocks_x > 1 ? (unsigned) (0xffffffffu / (unsigned) g->blocks_x + 1) : 0;
-  *blocks += g->blocks_x * ((height + tile_h - 1) / tile_h);
+  launch->blocks = 0;
+  for (int i = 0; i < launch->n; i++) {
+    auto &g = launch->group[i];
+
+    g.first_block = launch->blocks;
+    g.blocks_x = cf_divide_up (g.across (), tile_w);
+    g.blocks_inverse = g.blocks_x > 1 ? (unsigned) (0xffffffffu / (unsigned) g.blocks_x + 1) : 0;
+    launch->blocks += g.blocks_x * cf_divide_up (rows ? rows[i] : g.height, tile_h);
+  }
 }
 
-/* Sets the grid: blocks of tile_w x tile_h pixels, group after group. rows: of each group; NULL: all of them. */
-inline void
-convolve_assign_blocks (Work *work, int tile_w, int tile_h, const int *rows = NULL)
+/* Returns the most planes that a group of the frame has filtered, at least 1. */
+inline int
+convolve_most_planes (const Work &work)
 {
-  work->blocks = 0;
-  for (int i = 0; i < work->n; i++) {
-    Group &g = work->group[i];
+  int planes = 1;
 
-    g.index = i;
-    convolve_place_blocks (&g, &work->blocks, g.width, rows ? rows[i] : g.height, tile_w, tile_h);
-  }
+  for (int i = 0; i < work.n; i++)
+    planes = work.group[i].planes > planes ? work.group[i].planes : planes;
+  return planes;
 }
 
 } // namespace cf

@@ -54,12 +54,6 @@ columns_tile_quads (int down, int chunks)
   return outputs / 4 * (down - 1) + 8 * chunks;
 }
 
-__device__ __forceinline__ unsigned
-shared_of (const void *p)
-{
-  return (unsigned) __cvta_generic_to_shared (p);
-}
-
 /* Loads four matrices of 8 rows of 16 bytes: lane 8 i + r has the address of row r of matrix i, and of each matrix
  * lane 4 g + t gets the word t of row g. */
 __device__ __forceinline__ void
@@ -135,7 +129,7 @@ multiply_band (unsigned table, int chunks, Load load, Sums &sum)
     for (int i = 0; i < 8; i++) {
       const unsigned *w = b[i / 4] + i / 2 % 2 * 2;
 
-      multiply<false, false> (sum[i / 4][i / 2 % 2][i % 2], a[i % 2], w[0], w[1]);
+      multiply<false> (sum[i / 4][i / 2 % 2][i % 2], sum[i / 4][i / 2 % 2][i % 2], a[i % 2], w[0], w[1]);
     }
   }
 }
@@ -224,9 +218,9 @@ fill_pixels (const Work &work, const Group &g, const RowTile &t)
           - (XL == 2 && second ? 2 : 0);
 
       if (XL == 2 || g.in_vectors)
-        load_pixels<size, true> (from, w[i]);
+        load_words<size, size == 3 ? 1 : size> (from, w[i]);
       else
-        load_pixels<size, false> (from, w[i]);
+        load_words<size, 1> (from, w[i]);
     }
 #pragma unroll
     for (int i = 0; i < count; i++) {
@@ -383,7 +377,8 @@ convolve_long_rows_kernel (const __grid_constant__ Work work, const __grid_const
   const int line = row_tile_line (band.chunks);
   const RowTile t = { table + sizeof tables, row, line, row_tile_bytes (line), x0 - left,
     (min (row_columns, g.width - x0) + left - work.ax + work.w - 1 + 3) / 4 };
-  const unsigned from = shared_of (t.word (0, 4 * (lane & 7) + (lane >> 3 & 1), outputs / 4 * warp + 4 * (lane >> 4)));
+  const unsigned from = shared_address (t.word (0, 4 * (lane & 7) + (lane >> 3 & 1),
+      outputs / 4 * warp + 4 * (lane >> 4)));
 
   if (threadIdx.x < lines)
     row[threadIdx.x] = edge_row (work.border, b.y - work.ay + lines * position.y + (int) threadIdx.x, g.height);
@@ -404,7 +399,7 @@ convolve_long_rows_kernel (const __grid_constant__ Work work, const __grid_const
         if (order - w >= 0 && order - w < XL) {
           unsigned at = from + (p + order - w) * t.size;
 
-          multiply_band (shared_of (table) + w * sizeof (LongAxis), band.chunks, [&] (unsigned (*a)[4]) {
+          multiply_band (shared_address (table) + w * sizeof (LongAxis), band.chunks, [&] (unsigned (*a)[4]) {
             load_matrices (at, a[0]);
             load_matrices (at + 2 * line, a[1]);
             at += 32;
@@ -517,7 +512,7 @@ store_bytes (const Work &work, const Group &g, int x, int y, const unsigned (*va
   }
 #pragma unroll
   for (int i = 0; i < lane_rows; i++) {
-    unsigned v[3] = { value[0][i], value[PLANES == 3 ? 1 : 0][i], value[PLANES - 1][i] }, pixel[4];
+    unsigned v[3] = { value[0][i], value[PLANES == 3 ? 1 : 0][i], value[PLANES - 1][i] };
 
     if (y + down_of (i) >= g.height)
       continue;
@@ -525,12 +520,8 @@ store_bytes (const Work &work, const Group &g, int x, int y, const unsigned (*va
       store_four_samples (work, g.index, x, y + down_of (i), v[0], v[1], v[2]);
     else if (single)
       *(unsigned *) (to + down_of (i) * g.out_pitch) = v[0];
-    else {
-      assemble<3> (a, make_uint2 (base[i].x, base[i].y), v, pixel);
-      v[0] >>= 16, v[1] >>= 16, v[2] >>= 16;
-      assemble<3> (a, make_uint2 (base[i].z, base[i].w), v, pixel + 2);
-      put_four (g.step, to + down_of (i) * g.out_pitch, pixel);
-    }
+    else
+      put_four (a, g.step, to + down_of (i) * g.out_pitch, base[i], v);
   }
 }
 
@@ -637,7 +628,7 @@ convolve_long_columns_kernel (const __grid_constant__ Work work, const __grid_co
   const int rows = outputs * threads / 32, x0 = position.x * lines, y0 = position.y * rows; /* y0: in the band */
   const int quads = columns_tile_quads (threads / 32, band.chunks);
   const int x = x0 + 16 * (lane >> 2 & 1) + 4 * (lane >> 3), y = b.y + y0 + outputs * warp + 4 * (lane & 3);
-  const unsigned from = shared_of (tile) + (outputs / 4 * warp + (lane & 3)) * quad_bytes + 8 * (lane >> 2);
+  const unsigned from = shared_address (tile) + (outputs / 4 * warp + (lane & 3)) * quad_bytes + 8 * (lane >> 2);
   const bool below = b.y + y0 + outputs * warp >= g.height; /* the whole warp */
   unsigned value[PLANES][lane_rows] = { };
 
@@ -664,7 +655,7 @@ convolve_long_columns_kernel (const __grid_constant__ Work work, const __grid_co
         if (order - w >= 0 && order - w < TL) {
           unsigned at = from + (order - w) * quads * quad_bytes;
 
-          multiply_band (shared_of (table) + w * sizeof (LongAxis), band.chunks, [&] (unsigned (*a)[4]) {
+          multiply_band (shared_address (table) + w * sizeof (LongAxis), band.chunks, [&] (unsigned (*a)[4]) {
 #pragma unroll
             for (int i = 0; i < 4; i++)
               load_pair (at + i / 2 * 64 + i % 2 * 4 * quad_bytes, a[i / 2] + i % 2 * 2);
@@ -700,13 +691,10 @@ convolve_long_columns_kernel (const __grid_constant__ Work work, const __grid_co
 /* ---- launches ----------------------------------------------------------- */
 
 #define CF_COLUMNS(xl, wl, tl, planes) { (const void *) convolve_long_columns_kernel<xl, wl, tl, planes> }
-/* 8 bit, box above, others above. Columns: at last 8 bit with several planes. */
-const struct Variant {
-  const void *kernel;
-} rows_kernels[] = { { (const void *) convolve_long_rows_kernel<1, 1, 2> },
-  { (const void *) convolve_long_rows_kernel<2, 1, 3> }, { (const void *) convolve_long_rows_kernel<2, 2, 4> } },
-  columns_kernels[] = { CF_COLUMNS (1, 1, 2, 1), CF_COLUMNS (2, 1, 3, 1), CF_COLUMNS (2, 2, 4, 1),
-  CF_COLUMNS (1, 1, 2, 3) };
+/* Rows: 8 bit, box above, others above. Columns: the same, and 8 bit with several planes. */
+const Kernel kernels[] = { { (const void *) convolve_long_rows_kernel<1, 1, 2> },
+  { (const void *) convolve_long_rows_kernel<2, 1, 3> }, { (const void *) convolve_long_rows_kernel<2, 2, 4> },
+  CF_COLUMNS (1, 1, 2, 1), CF_COLUMNS (2, 1, 3, 1), CF_COLUMNS (2, 2, 4, 1), CF_COLUMNS (1, 1, 2, 3) };
 #undef CF_COLUMNS
 constexpr int sample_bytes[] = { 1, 2, 2 }, weight_bytes[] = { 1, 1, 2 }, sum_bytes[] = { 2, 3, 4 };
 
@@ -717,7 +705,7 @@ constexpr int band_step = 256;            /* rows: whole blocks of the columns *
 int
 band_rows (int height, int n)
 {
-  return (height + n * band_step - 1) / (n * band_step) * band_step;
+  return cf_divide_up (height, n * band_step) * band_step;
 }
 
 /* Returns the bytes of the sums of a band of `n`. */
@@ -730,16 +718,15 @@ sums_of (int width, int height, int n, int h, int bytes)
 }
 
 /* Filters band `index` of `n`. */
-CfCode
-launch_band (Work *work, const LongWeights &weights, void *memory, int max_shared, int index, int n,
-    cudaStream_t stream, CfStatus *status)
+void
+launch_band (Frame *f, const LongWeights &weights, void *memory, int index, int n)
 {
+  Work *work = &f->work;
   const int v = weights.kind, tables = (int) sizeof (LongAxis) * weight_bytes[v];
   Band band = { };
-  void *arguments[] = { work, &band, const_cast<LongAxis *> (weights.row) };
   uint8_t *at = static_cast<uint8_t *> (memory);
-  int planes = 1, down = column_threads / 32, rows[CF_MAX_VIEWS], lines_of_sums[CF_MAX_VIEWS];
-  CfCode code = CF_OK;
+  const int planes = convolve_most_planes (*work);
+  int down = column_threads / 32, rows[CF_MAX_VIEWS], lines_of_sums[CF_MAX_VIEWS];
   const auto columns_shared = [&] {
     return tables + sum_bytes[v] * columns_tile_quads (down, band.chunks) * quad_bytes;
   };
@@ -752,34 +739,25 @@ launch_band (Work *work, const LongWeights &weights, void *memory, int max_share
     band.group[i] = BandGroup { reinterpret_cast<unsigned *> (at), y, quads, (g.width + 63) / 64 * 64 };
     lines_of_sums[i] = g.planes > 0 && rows[i] > 0 ? 4 * quads : 0;
     at += (size_t) g.planes * (size_t) lines_of_sums[i] * (size_t) (band.group[i].columns * sum_bytes[v]);
-    planes = g.planes > planes ? g.planes : planes;
   }
   band.scale = weights.scale;
   band.chunks = weights.row_chunks;
   convolve_assign_blocks (work, row_columns, lines, lines_of_sums);
   if (work->blocks > 0)
-    code = launch_kernel ("convolve long rows", rows_kernels[v].kernel, work->blocks, row_threads, arguments,
-        (size_t) (tables + planes * sample_bytes[v] * row_tile_bytes (row_tile_line (band.chunks))), work->pdl, stream,
-        status);
+    f->launch ("convolve long rows", kernels[v].kernel, work->blocks, row_threads,
+        tables + planes * sample_bytes[v] * row_tile_bytes (row_tile_line (band.chunks)), work, &band, weights.row);
   band.chunks = weights.col_chunks;
-  arguments[2] = const_cast<LongAxis *> (weights.col);
-  if (columns_shared () > max_shared - fixed_shared)
+  if (columns_shared () > f->max_shared - fixed_shared)
     down = 1; /* a block of one warp has the smallest tile */
   convolve_assign_blocks (work, lines, outputs * down, rows);
-  return code != CF_OK || work->blocks == 0 ? code
-      : launch_kernel ("convolve long columns", columns_kernels[planes == 1 ? v : 3].kernel, work->blocks, 32 * down,
-          arguments, (size_t) columns_shared (), work->pdl, stream, status);
+  if (f->code == CF_OK && work->blocks > 0)
+    f->launch ("convolve long columns", kernels[planes == 1 ? 3 + v : 6].kernel, work->blocks, 32 * down,
+        columns_shared (), work, &band, weights.col);
 }
 
 } // namespace
 
-CfCode
-convolve_long_init (int max_shared, CfStatus *status)
-{
-  const CfCode code = convolve_load_variants (rows_kernels, max_shared, status);
-
-  return code == CF_OK ? convolve_load_variants (columns_kernels, max_shared, status) : code;
-}
+const Load convolve_load_long = convolve_load<kernels, true>;
 
 bool
 convolve_fill_long (const CfConvolution &c, LongWeights *weights)
@@ -841,23 +819,24 @@ convolve_long_bytes (const CfVideo *largest, const CfCommon *common)
   return bytes;
 }
 
-CfCode
-convolve_long_launch (Work *work, const LongWeights &weights, void *memory, size_t memory_bytes, int max_shared,
-    cudaStream_t stream, CfStatus *status)
+bool
+convolve_long_launch (Frame *f, const LongWeights &weights, void *memory, size_t memory_bytes)
 {
-  CfCode code = CF_OK;
   int n = 0;
 
   for (size_t bytes = memory_bytes + 1; bytes > memory_bytes; ) {
     n++;
     bytes = 0;
-    for (int i = 0; i < work->n; i++)
-      bytes += work->group[i].planes * sums_of (work->group[i].width, work->group[i].height, n, work->h,
-          sum_bytes[weights.kind]);
+    for (int i = 0; i < f->work.n; i++) {
+      const Group &g = f->work.group[i];
+
+      bytes += g.planes * sums_of (g.width, g.height, n, f->work.h, sum_bytes[weights.kind]);
+    }
   }
-  for (int i = 0; code == CF_OK && i < n; i++)
-    code = launch_band (work, weights, memory, max_shared, i, n, stream, status);
-  return code;
+  f->code = CF_OK;
+  for (int i = 0; f->code == CF_OK && i < n; i++)
+    launch_band (f, weights, memory, i, n);
+  return true;
 }
 
 } // namespace cf

@@ -24,12 +24,6 @@ namespace {
 
 constexpr int warps = 4, threads = 32 * warps, tile_h = 16 * warps;
 
-/* The operands with the weights: those of the columns, and those of the rows ([quarter][block][lane]). */
-template<int ROW_PARTS> struct PassFragments {
-  uint2 column[ROW_PARTS][32];
-  uint2 row[4][2][32];
-};
-
 /* Turns the pixels of a lane's rows into columns: column[p][h][j] is column j of plane p of the rows of part h. */
 template<int ROW_PARTS> __device__ __forceinline__ void
 turn_pixels (const Selectors &s, const uint4 *w, unsigned (*column)[ROW_PARTS][4])
@@ -111,7 +105,7 @@ tile_bytes (int row_parts, int blocks)
 
 template<int ROW_PARTS, int BLOCKS, int PER_SM, bool TAKES> __global__ void __launch_bounds__ (threads, PER_SM)
 convolve_packed_passes_kernel (const __grid_constant__ Work work,
-    const __grid_constant__ PassFragments<ROW_PARTS> fragments)
+    const __grid_constant__ PassFragments<ROW_PARTS, 1, 1> fragments)
 {
   constexpr int tile_w = 32 * (BLOCKS - 1), rows = tile_h + 16 * (ROW_PARTS - 1), pitch = pitch_of (BLOCKS);
   extern __shared__ uint4 shared[];
@@ -120,8 +114,7 @@ convolve_packed_passes_kernel (const __grid_constant__ Work work,
   const int2 position = block_position (g, (int) blockIdx.x);
   const int warp = (int) threadIdx.x >> 5, lane = (int) threadIdx.x & 31;
   const int x0 = position.x * tile_w, y_block = position.y * tile_h, y0 = y_block + 16 * warp;
-  const TileSource source = { g.in, (int) g.in_pitch, 4 * g.width, g.height, 4, work.border, outside_pixel (work, g),
-    work.border == CF_BORDER_REPLICATE && g.width % 4 == 0, { 0x3210, 0x3210 } };
+  const TileSource source = packed_source (work, g);
   uint2 column[ROW_PARTS], row[4][2];
 
 #pragma unroll
@@ -129,7 +122,7 @@ convolve_packed_passes_kernel (const __grid_constant__ Work work,
     column[i] = read_argument (&fragments.column[i][lane]);
 #pragma unroll
   for (int i = 0; i < 8; i++)
-    row[i / 2][i % 2] = read_argument (&fragments.row[i / 2][i % 2][lane]);
+    row[i / 2][i % 2] = read_argument (&fragments.row[0][i / 2][i % 2][lane]);
   prefetch_rows<4 * tile_w, tile_h, threads> (g.in, g.in_pitch, 4 * g.width, g.height, 4 * x0, y_block);
   griddep_wait ();
   fill_tile<8 * BLOCKS, rows, pitch, threads> (source, 4 * x0 - 64, y_block - work.ay, tile);
@@ -153,43 +146,34 @@ const struct Variant {
   CF_PACKED (2, 3, 4, true), CF_PACKED (2, 4, 4, false), CF_PACKED (3, 3, 4, true), CF_PACKED (3, 4, 4, false),
 };
 #undef CF_PACKED
-constexpr int max_parts = 3;
 
 } // namespace
 
-CfCode
-convolve_packed_passes_init (int max_shared, CfStatus *status)
-{
-  return convolve_load_variants (variants, max_shared, status);
-}
+const Load convolve_load_packed_passes = convolve_load<variants, true>;
 
 bool
-convolve_packed_passes_launch (Work *work, const CfConvolution &c, Operands *operands, cudaStream_t stream,
-    CfCode *code, CfStatus *status)
+convolve_packed_passes_launch (Frame *f)
 {
-  uint2 *fragments = (uint2 *) operands->bytes;
-  void *arguments[] = { work, fragments };
+  uint2 *fragments = (uint2 *) f->operands->bytes;
   const Variant *v = variants;
-  const bool takes = takes_bytes (c, work->rounding);
+  const bool takes = takes_bytes (f->c, f->work.rounding);
 
-  static_assert (32 * (max_parts + 8) * sizeof (uint2) <= sizeof (Operands::bytes), "Operands are too small");
-  if (!is_packed_rgb (*work, 16))
+  if (!is_packed_rgb (f->work, 16))
     return false;
   const auto fits = [&] {
-    convolve_assign_blocks (work, 32 * (v->blocks - 1), tile_h);
-    return v->takes == takes && c.h <= 16 * v->row_parts - 15
-        && (!v->at_once || fits_at_once (*work, work->blocks, v->per_sm));
+    convolve_assign_blocks (&f->work, 32 * (v->blocks - 1), tile_h);
+    return v->takes == takes && f->c.h <= 16 * v->row_parts - 15
+        && (!v->at_once || fits_at_once (f->work, f->work.blocks, v->per_sm));
   };
 
   while (!fits ())
     v++;
-  if (convolve_renew (operands, v->kernel, NULL, 0)) {
-    fill_column_operand (c, v->row_parts, fragments);
-    fill_row_operands (c, 1, 1, true, fragments + 32 * v->row_parts);
+  if (convolve_renew (f->operands, v->kernel, NULL, 0)) {
+    fill_column_operand (f->c, v->row_parts, fragments);
+    fill_row_operands (f->c, 1, 1, true, fragments + 32 * v->row_parts);
   }
-  *code = launch_kernel ("convolve packed passes", v->kernel, work->blocks, threads, arguments,
-      (size_t) tile_bytes (v->row_parts, v->blocks), work->pdl, stream, status);
-  return true;
+  return f->launch ("convolve packed passes", v->kernel, f->work.blocks, threads, tile_bytes (v->row_parts, v->blocks),
+      &f->work, fragments);
 }
 
 } // namespace cf

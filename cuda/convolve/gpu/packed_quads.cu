@@ -15,7 +15,6 @@
  * than a multiple of 128, so that vectors of four rows beside each other meet all banks. Barriers: fill_tile ()'s.
  *
  * Bound by latency at 1080p, by loads and stores at 4K. Times: docs/notes/convolve.md. */
-#include "byte_tile.cuh"
 #include "packed_rgb.cuh"
 #include "sums.cuh"
 
@@ -95,7 +94,7 @@ filter_packed (const Work &work, const Group &g, const uint2 *b, int x, int y, c
             const unsigned (*part)[2] = set[(q + d) % sets].part[k][h];
             const unsigned a[4] = { part[0][0], part[0][1], part[1][0], part[1][1] };
 
-            multiply_to<false, true> (sum, d == 0 ? init : sum, a, b[d].x, b[d].y);
+            multiply<true> (sum, d == 0 ? init : sum, a, b[d].x, b[d].y);
           }
           if (work.rounding.clips)
 #pragma unroll
@@ -119,8 +118,7 @@ convolve_packed_quads_kernel (const __grid_constant__ Work work, const __grid_co
   const int2 position = block_position (g, (int) blockIdx.x);
   const int warp = (int) threadIdx.x >> 5, lane = (int) threadIdx.x & 31;
   const int x0 = position.x * tile_w, y_block = position.y * tile_h, y0 = y_block + 4 * GROUPS * warp;
-  const TileSource source = { g.in, (int) g.in_pitch, 4 * g.width, g.height, 4, work.border, outside_pixel (work, g),
-    work.border == CF_BORDER_REPLICATE && g.width % 4 == 0, { 0x3210, 0x3210 } };
+  const TileSource source = packed_source (work, g);
   uint2 b[sets];
 
 #pragma unroll
@@ -150,30 +148,23 @@ const struct Variant {
 
 } // namespace
 
-CfCode
-convolve_packed_quads_init (int, CfStatus *status)
-{
-  return convolve_load_variants (variants, 0, status);
-}
+const Load convolve_load_packed_quads = convolve_load<variants, false>;
 
 bool
-convolve_packed_quads_launch (Work *work, const CfConvolution &c, Operands *operands, cudaStream_t stream,
-    CfCode *code, CfStatus *status)
+convolve_packed_quads_launch (Frame *f)
 {
-  void *arguments[] = { work, operands->bytes };
+  const CfConvolution &c = f->c;
 
-  if (work->limbs > 1 || c.ax > reach || c.w - 1 - c.ax > reach || c.ay > rows_above || c.h - 1 - c.ay > rows_above
-      || !is_packed_rgb (*work, 16))
+  if (f->work.limbs > 1 || c.ax > reach || c.w - 1 - c.ax > reach || c.ay > rows_above || c.h - 1 - c.ay > rows_above
+      || !is_packed_rgb (f->work, 16))
     return false;
   for (const Variant &v : variants) {
-    convolve_assign_blocks (work, tile_w, 4 * v.groups * warps);
-    if (v.rule != work->rounding.rule || (v.at_once && !fits_at_once (*work, work->blocks, per_sm)))
+    convolve_assign_blocks (&f->work, tile_w, 4 * v.groups * warps);
+    if (v.rule != f->work.rounding.rule || (v.at_once && !fits_at_once (f->work, f->work.blocks, per_sm)))
       continue;
-    if (convolve_renew (operands, v.kernel, NULL, 0))
-      convolve_fill_quads (c, 2, sets, 1, rows_above - c.ay, (uint2 *) operands->bytes);
-    *code = launch_kernel ("convolve packed quads", v.kernel, work->blocks, threads, arguments, 0, work->pdl, stream,
-        status);
-    return true;
+    if (convolve_renew (f->operands, v.kernel, NULL, 0))
+      convolve_fill_quads (c, 2, sets, 1, rows_above - c.ay, (uint2 *) f->operands->bytes);
+    return f->launch ("convolve packed quads", v.kernel, f->work.blocks, threads, 0, &f->work, f->operands->bytes);
   }
   return false;
 }

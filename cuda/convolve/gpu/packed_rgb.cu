@@ -22,8 +22,6 @@
 #include "packed_rgb.cuh"
 #include "sums.cuh"
 
-#include <limits.h>
-
 namespace cf {
 
 namespace {
@@ -123,36 +121,9 @@ add_pairs (int (*sum)[4], const unsigned (*a)[3][4], int plane, const uint2 *fra
       for (int p = 0; p < PAIRS; p++) {
         const uint2 b = fragment[((limb * 2 + odd) * PAIRS + p) * 32];
 
-        multiply_to<false, true> (sum[odd], limb == LIMBS - 1 && p == 0 ? first : sum[odd], a[p][plane], b.x, b.y);
+        multiply<true> (sum[odd], limb == LIMBS - 1 && p == 0 ? first : sum[odd], a[p][plane], b.x, b.y);
       }
     }
-}
-
-/* Rounds the sums of two rows of a plane to a word each. */
-template<Rule RULE> __device__ __forceinline__ void
-round_pair (const Rounding &k, const int (*sum)[4], unsigned *word)
-{
-  word[0] = round_four_ruled<RULE> (k, sum[0]);
-  word[1] = round_four_ruled<RULE> (k, sum[1]);
-}
-
-/* The same by the rule of `k`. The launch takes one limb only with a float rule whose sums are never
- * negative, so that kernel has no code for the others. */
-template<int LIMBS> __device__ __forceinline__ void
-round_rows (const Rounding &k, int (*sum)[4], unsigned *word)
-{
-  if (LIMBS > 1 && k.clips)
-#pragma unroll
-    for (int i = 0; i < 8; i++)
-      sum[i / 4][i % 4] = max (sum[i / 4][i % 4], 0);
-  if (k.rule == RULE_ONE)
-    round_pair<RULE_ONE> (k, sum, word);
-  else if (LIMBS == 1 || k.rule == RULE_EVEN)
-    round_pair<RULE_EVEN> (k, sum, word);
-  else if (k.rule == RULE_SHIFT)
-    round_pair<RULE_SHIFT> (k, sum, word);
-  else
-    round_pair<RULE_DIVIDE> (k, sum, word);
 }
 
 /* Loads the input's pixels at x, x + 1, x + 64, x + 65 of two rows; `whole`: all are inside the image. */
@@ -255,7 +226,7 @@ convolve_packed_rgb_kernel (const __grid_constant__ Work work, const __grid_cons
       if (k == 0 || LIMBS > 1)
         hide (at); /* keeps the compiler from holding all fragments in registers, which would spill */
       add_pairs<pairs, LIMBS> (sum, a + i, k, fragment + at, work.rounding.init[g.plane_chroma (k)]);
-      round_rows<LIMBS> (work.rounding, sum, word[k]);
+      round_words_ruled<LIMBS, 2> (work.rounding, sum, word[k]);
     }
     store_pixels_at (g, p, whole, x, y, word, input);
   }
@@ -263,7 +234,7 @@ convolve_packed_rgb_kernel (const __grid_constant__ Work work, const __grid_cons
 
 #define CF_PACKED_RGB(h) { h, 1, (const void *) convolve_packed_rgb_kernel<h, 1> }, \
   { h, 2, (const void *) convolve_packed_rgb_kernel<h, 2> }, { h, 3, (const void *) convolve_packed_rgb_kernel<h, 3> }
-const struct {
+const struct Variant {
   int h, limbs;
   const void *kernel;
 } variants[] = { CF_PACKED_RGB (3), CF_PACKED_RGB (5), CF_PACKED_RGB (7), CF_PACKED_RGB (9) };
@@ -271,11 +242,7 @@ const struct {
 
 } // namespace
 
-CfCode
-convolve_packed_rgb_init (int, CfStatus *status)
-{
-  return convolve_load_variants (variants, 0, status);
-}
+const Load convolve_load_packed_rgb = convolve_load<variants, false>;
 
 bool
 convolve_packed_rgb_fits (const CfConvolution &c, const Rounding &k, int limbs)
@@ -285,23 +252,19 @@ convolve_packed_rgb_fits (const CfConvolution &c, const Rounding &k, int limbs)
 }
 
 bool
-convolve_packed_rgb_launch (Work *work, const CfConvolution &c, const SmallWeights &weights, Operands *operands,
-    cudaStream_t stream, CfCode *code, CfStatus *status)
+convolve_packed_rgb_launch (Frame *f, const SmallWeights &weights)
 {
-  void *arguments[] = { work, const_cast<SmallWeights *> (&weights) };
-  const int limbs = max (work->limbs, work->rounding.quick != QUICK_NONE && !work->rounding.clips ? 1 : 2);
-  int i = 0;
+  const int limbs = max (f->work.limbs, f->work.rounding.quick != QUICK_NONE && !f->work.rounding.clips ? 1 : 2);
+  const Variant *v = variants;
 
-  if (convolve_packed_quads_launch (work, c, operands, stream, code, status))
+  if (convolve_packed_quads_launch (f))
     return true;
-  if (!is_packed_rgb (*work, 8))
+  if (!is_packed_rgb (f->work, 8))
     return false;
-  while (variants[i].h < work->h || variants[i].limbs < limbs)
-    i++;
-  convolve_assign_blocks (work, tile_w, warps * rows_of_warp);
-  *code = launch_kernel ("convolve packed rgb", variants[i].kernel, work->blocks, 32 * warps, arguments, 0, work->pdl,
-      stream, status);
-  return true;
+  while (v->h < f->work.h || v->limbs < limbs)
+    v++;
+  convolve_assign_blocks (&f->work, tile_w, warps * rows_of_warp);
+  return f->launch ("convolve packed rgb", v->kernel, f->work.blocks, 32 * warps, 0, &f->work, &weights);
 }
 
 } // namespace cf

@@ -6,7 +6,7 @@
 #ifndef CF_CONVOLVE_GPU_PACKED_RGB_CUH
 #define CF_CONVOLVE_GPU_PACKED_RGB_CUH
 
-#include "tile.cuh"
+#include "byte_tile.cuh"
 
 #include <limits.h>
 
@@ -50,6 +50,14 @@ outside_pixel (const Work &work, const Group &g)
   for (int i = 0; i < 3; i++)
     pixel |= (unsigned) (g.plane_chroma (i) ? work.outside[1] : work.outside[0]) << 8 * g.plane_offset (i);
   return pixel;
+}
+
+/* Returns where a tile of such pixels comes from. */
+static __device__ __forceinline__ TileSource
+packed_source (const Work &work, const Group &g)
+{
+  return TileSource { g.in, (int) g.in_pitch, 4 * g.width, g.height, 4, work.border, outside_pixel (work, g),
+    work.border == CF_BORDER_REPLICATE && g.width % 4 == 0, { 0x3210, 0x3210 } };
 }
 
 /* Loads the four pixels from x on of row y (already mapped; -1: outside), mapped by the border. */

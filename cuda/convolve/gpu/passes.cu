@@ -27,19 +27,11 @@
 #include "direct.cuh"
 #include "passes.cuh"
 
-#include <limits.h>
-
 namespace cf {
 
 namespace {
 
 constexpr int warps = 4, threads = 32 * warps;
-
-/* The operands with the weights: those of the columns, and those of the rows ([step][quarter][block][lane]). */
-template<int ROW_PARTS, int REACH> struct PassFragments {
-  uint2 column[ROW_PARTS][32];
-  uint2 row[max_spreads][4][REACH + 1][32];
-};
 
 /* Returns the words from `at` on of four rows (already mapped, or -1), mapped by the border. All loads are independent
  * of each other. */
@@ -77,7 +69,7 @@ load_inside (const DirectGroup &d, int at, const int *y, unsigned (*w)[ROWS])
 
 #pragma unroll
     for (int b = 0; b < BLOCKS; b++)
-      load_global<1> (from + 32 * b, &w[b][i]);
+      load_words<1> (from + 32 * b, &w[b][i]);
   }
 }
 
@@ -92,7 +84,7 @@ load_edge (const DirectLaunch &launch, const DirectGroup &d, int index, int at, 
 
 #pragma unroll
     for (int i = 0; i < ROWS; i++)
-      load_global<1> (from + (long long) max (y[i], 0) * d.in_pitch, &w[b][i]);
+      load_words<1> (from + (long long) max (y[i], 0) * d.in_pitch, &w[b][i]);
   }
 #pragma unroll
   for (int b = 0; b < BLOCKS; b++) {
@@ -296,7 +288,7 @@ filter_tile (const DirectLaunch &launch, const DirectGroup &d, int index, const 
 
 /* Reads a lane's fragments of both passes; spread: those of the row pass. */
 template<int ROW_PARTS, int REACH> __device__ __forceinline__ void
-read_fragments (const PassFragments<ROW_PARTS, REACH> &fragments, int spread, int lane, uint2 *column,
+read_fragments (const PassFragments<ROW_PARTS, REACH, max_spreads> &fragments, int spread, int lane, uint2 *column,
     uint2 (*row)[REACH + 1])
 {
 #pragma unroll
@@ -310,7 +302,7 @@ read_fragments (const PassFragments<ROW_PARTS, REACH> &fragments, int spread, in
 template<int ROW_PARTS, int REACH, int BLOCKS, int PER_SM, bool TAKES> __global__ void
 __launch_bounds__ (threads, PER_SM)
 convolve_passes_kernel (const __grid_constant__ DirectLaunch launch,
-    const __grid_constant__ PassFragments<ROW_PARTS, REACH> fragments)
+    const __grid_constant__ PassFragments<ROW_PARTS, REACH, max_spreads> fragments)
 {
   constexpr int rows = 4 * ROW_PARTS, strip_bytes = 32 * (BLOCKS - REACH);
   const int warp = (int) threadIdx.x >> 5, lane = (int) threadIdx.x & 31;
@@ -342,7 +334,7 @@ convolve_passes_kernel (const __grid_constant__ DirectLaunch launch,
 template<int ROW_PARTS, int REACH, int BLOCKS, int PER_SM, bool TAKES> __global__ void
 __launch_bounds__ (threads, PER_SM)
 convolve_tile_passes_kernel (const __grid_constant__ DirectLaunch launch,
-    const __grid_constant__ PassFragments<ROW_PARTS, REACH> fragments)
+    const __grid_constant__ PassFragments<ROW_PARTS, REACH, max_spreads> fragments)
 {
   constexpr int strip_bytes = 32 * (BLOCKS - REACH), tile_rows = 16 * (warps + ROW_PARTS - 1);
   constexpr int pitch = 32 * (BLOCKS | 1); /* four rows of 32 bytes meet all banks */
@@ -400,7 +392,7 @@ const struct Variant {
 #undef CF_VARIANTS
 #undef CF_PASSES
 #undef CF_TILED
-constexpr int max_parts = 3, max_reach = 4;
+static_assert (sizeof (PassFragments<3, 4, max_spreads>) <= sizeof (Operands::bytes), "Operands are too small");
 
 /* Returns true if the taps for samples `step` bytes apart are within reach. */
 bool
@@ -411,11 +403,7 @@ window_fits (const Variant &v, const CfConvolution &c, int step)
 
 } // namespace
 
-CfCode
-convolve_passes_init (int, CfStatus *status)
-{
-  return convolve_load_variants (variants, 0, status);
-}
+const Load convolve_load_passes = convolve_load<variants, false>;
 
 bool
 convolve_passes_fits (const CfConvolution &c, const Rounding &k, int step)
@@ -437,33 +425,30 @@ convolve_passes_fits (const CfConvolution &c, const Rounding &k, int step)
 }
 
 bool
-convolve_passes_launch (Work *work, const CfConvolution &c, Operands *operands, cudaStream_t stream, CfCode *code,
-    CfStatus *status)
+convolve_passes_launch (Frame *f)
 {
-  uint2 *fragments = (uint2 *) operands->bytes;
+  const CfConvolution &c = f->c;
+  uint2 *fragments = (uint2 *) f->operands->bytes;
   const Variant *v = variants;
   DirectLaunch launch;
-  void *arguments[] = { &launch, fragments };
-  const bool takes = takes_bytes (c, work->rounding);
+  const bool takes = takes_bytes (c, f->work.rounding);
   bool aligned = true, clamps = true;
   int steps[max_spreads], n_steps;
 
-  static_assert (32 * (max_parts + max_spreads * 4 * (max_reach + 1)) * sizeof (uint2) <= sizeof (Operands::bytes),
-      "Operands are too small");
-  if (convolve_packed_passes_launch (work, c, operands, stream, code, status))
+  if (convolve_packed_passes_launch (f))
     return true;
-  if (!convolve_fill_direct (*work, &launch, steps, &n_steps))
+  if (!convolve_fill_direct (f->work, &launch, steps, &n_steps))
     return false;
-  for (int i = 0; i < work->n; i++) {
-    aligned = aligned && work->group[i].in_vectors;
+  for (int i = 0; i < launch.n; i++) {
+    aligned = aligned && f->work.group[i].in_vectors;
     clamps = clamps && (launch.group[i].clamps || !launch.group[i].filtered);
   }
   const auto fits = [&] {
-    deal_direct_blocks (&launch, v->strip_bytes, 16 * warps);
+    convolve_assign_blocks (&launch, v->strip_bytes, 16 * warps);
     for (int i = 0; i < n_steps; i++)
       if (!window_fits (*v, c, steps[i]))
         return false;
-    const bool at_once = fits_at_once (*work, launch.blocks, v->per_sm);
+    const bool at_once = fits_at_once (f->work, launch.blocks, v->per_sm);
 
     return v->takes == takes && (v->frames == ANY || (v->frames == TILED ? aligned : clamps || !aligned))
         && (v->frames != AT_ONCE || at_once) && (v->frames != MORE || !at_once);
@@ -472,14 +457,13 @@ convolve_passes_launch (Work *work, const CfConvolution &c, Operands *operands, 
   while (!fits ())
     v++;
 
-  const bool fresh = convolve_renew (operands, v->kernel, steps, n_steps);
+  const bool fresh = convolve_renew (f->operands, v->kernel, steps, n_steps);
 
   if (fresh)
     fill_column_operand (c, v->row_parts, fragments);
   for (int i = 0; fresh && i < n_steps; i++)
     fill_row_operands (c, v->reach, steps[i], false, fragments + 32 * (v->row_parts + i * 4 * (v->reach + 1)));
-  *code = launch_kernel ("convolve passes", v->kernel, launch.blocks, threads, arguments, 0, work->pdl, stream, status);
-  return true;
+  return f->launch ("convolve passes", v->kernel, launch.blocks, threads, 0, &launch, fragments);
 }
 
 } // namespace cf

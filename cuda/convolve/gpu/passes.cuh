@@ -27,7 +27,7 @@ filter_columns (const unsigned (*column)[4], const uint2 *weights, unsigned *low
       const uint2 next = h + 1 < ROW_PARTS ? weights[h + 1] : make_uint2 (0, 0);
       const unsigned a[4] = { weights[h].x, weights[h].y, next.x, next.y };
 
-      multiply_to<false, false> (sum[j], h == 0 ? zero : sum[j], a, column[h][j],
+      multiply<false> (sum[j], h == 0 ? zero : sum[j], a, column[h][j],
           h + 1 < ROW_PARTS ? column[h + 1][j] : 0);
     }
 #pragma unroll
@@ -58,8 +58,8 @@ filter_rows (const unsigned (*low)[4], const unsigned (*high)[4], int first, con
     for (int k = 0; k <= REACH; k++) {
       const int at = (first + k) % (REACH + 1);
 
-      multiply_to<false, false> (sum[q], k == 0 ? begin : sum[q], low[at], weights[q][k].x, weights[q][k].y);
-      multiply_to<false, false> (top, k == 0 ? zero : top, high[at], weights[q][k].x, weights[q][k].y);
+      multiply<false> (sum[q], k == 0 ? begin : sum[q], low[at], weights[q][k].x, weights[q][k].y);
+      multiply<false> (top, k == 0 ? zero : top, high[at], weights[q][k].x, weights[q][k].y);
     }
 #pragma unroll
     for (int i = 0; i < 4; i++)
@@ -123,6 +123,12 @@ round_sums (const Rounding &k, int (*sum)[4], unsigned (*word)[2])
 }
 
 /* ---- fragments --------------------------------------------------------- */
+
+/* The operands with the weights: those of the columns, and those of the rows ([step][quarter][block][lane]). */
+template<int ROW_PARTS, int REACH, int SPREADS> struct PassFragments {
+  uint2 column[ROW_PARTS][32];
+  uint2 row[SPREADS][4][REACH + 1][32];
+};
 
 /* Returns true if the results are the third bytes of the sums: D is 65536, and no result is above 255 or negative. The
  * weights are not. */

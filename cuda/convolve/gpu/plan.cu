@@ -192,25 +192,19 @@ choose (const CfPlan *plan, State *s, CfStatus *status)
 
 /* ---- weights ------------------------------------------------------------ */
 
-/* Writes weights as `limbs` limbs, from `limb` on. */
-void
-put_small (SmallWeights *small, int limb, const int32_t *weights, int w, int h, int limbs)
-{
-  convolve_split_weights (weights, w, h, limbs, 1, sizeof small->row[0][0], sizeof small->row[0],
-      (uint8_t *) small->row[limb] + 12);
-}
-
 /* Fills the weights of the plan's variant and its fallback. */
 void
 put_weights (State *s)
 {
   const CfConvolution &c = s->c;
+  const int row = sizeof s->small.row[0][0], limb = sizeof s->small.row[0];
+  uint8_t *bytes = (uint8_t *) s->small.row + 12;
 
   memset (&s->small, 0, sizeof s->small);
   if (s->fallback == SMALL || s->kind == PACKED_RGB)
-    put_small (&s->small, 0, c.weights, c.w, c.h, s->limbs);
+    convolve_split_weights (c.weights, c.w, c.h, s->limbs, 1, row, limb, bytes);
   if (s->fallback == SMALL && c.op == CF_CONVOLVE_MAGNITUDE)
-    put_small (&s->small, 1, c.weights_y, c.w, c.h, 1);
+    convolve_split_weights (c.weights_y, c.w, c.h, 1, 1, row, limb, bytes + limb);
   if (s->fallback == WIDE && c.separable) {
     memcpy (s->wide.row, c.row, sizeof *c.row * (size_t) c.w);
     memcpy (s->wide.col, c.col, sizeof *c.col * (size_t) c.h);
@@ -294,18 +288,17 @@ set_up (CfPlan *plan, CfStatus *status)
 CfCode
 convolve_init (CfPlan *plan, CfStatus *status)
 {
-  CfCode (*const init[]) (int, CfStatus *) = { convolve_direct_init, convolve_quads_init, convolve_packed_rgb_init,
-    convolve_packed_quads_init, convolve_passes_init, convolve_packed_passes_init, convolve_dense_init,
-    convolve_wide_init, convolve_long_init, convolve_hide_init };
   State *s = state_of (plan);
-  CfCode code = convolve_small_init (&s->pdl, status);
+  CfCode code = convolve_load_small (&s->pdl, status);
 
   s->largest = plan->video;
-  for (CfCode (*load) (int, CfStatus *) : init)
+  for (Load load : { convolve_load_direct, convolve_load_quads, convolve_load_packed_rgb, convolve_load_packed_quads,
+          convolve_load_passes, convolve_load_packed_passes, convolve_load_dense, convolve_load_wide,
+          convolve_load_long, convolve_load_hide })
     if (code == CF_OK)
       code = load (plan->context->max_shared, status);
   if (code == CF_OK)
-    code = convolve_sparse_init (plan->context->max_shared, &s->has_sparse, status);
+    code = convolve_load_sparse (plan->context->max_shared, &s->has_sparse, status);
   return code == CF_OK ? set_up (plan, status) : code;
 }
 
@@ -404,7 +397,7 @@ join_gray_planes (const CfPlan *plan, Group *g, const CfView *in, const CfView *
   }
 }
 
-/* Makes the group of view 0 and of those of the n - 1 views after it that share its pixels, and marks them in
+/* Fills a group, which is clear, with view 0 and those of the n - 1 views after it that share its pixels; marks them in
  * `used`. */
 void
 make_group (const CfPlan *plan, Group *g, const CfView *in, const CfView *out, int n, bool *used)
@@ -412,7 +405,6 @@ make_group (const CfPlan *plan, Group *g, const CfView *in, const CfView *out, i
   const CfFormatInfo *info = cf_format_info (plan->video.format);
   const int lead = in[0].bytes == 1 ? info->comp[in[0].component].offset % in[0].step : 0;
 
-  *g = Group ();
   memset (g->action, another_group, sizeof g->action);
   g->in = in[0].data - lead; /* the pixel's first byte, which keeps the alignment of the rows */
   g->out = out[0].data - lead;
@@ -438,7 +430,7 @@ make_group (const CfPlan *plan, Group *g, const CfView *in, const CfView *out, i
   set_alignment (g);
 }
 
-/* Fills the kernels' argument for a frame. */
+/* Fills the kernels' argument, which is clear, for a frame. */
 void
 make_work (const CfPlan *plan, const CfImage *in, const CfImage *out, Work *work)
 {
@@ -449,10 +441,12 @@ make_work (const CfPlan *plan, const CfImage *in, const CfImage *out, Work *work
   const int n = cf_image_views (&plan->video, &plan->common, in, from);
 
   cf_image_views (&plan->video, &plan->common, out, to);
-  *work = Work ();
   for (int i = 0; i < n; i++)
-    if (!used[i])
-      make_group (plan, &work->group[work->n++], from + i, to + i, n - i, used + i);
+    if (!used[i]) {
+      make_group (plan, &work->group[work->n], from + i, to + i, n - i, used + i);
+      work->group[work->n].index = work->n;
+      work->n++;
+    }
   work->w = s->identity ? 1 : c.w; /* a copy takes the smallest kernel's code */
   work->h = s->identity ? 1 : c.h;
   work->ax = s->identity ? 0 : c.ax;
@@ -473,36 +467,28 @@ convolve_enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfIma
 {
   State *s = state_of (plan);
   cudaStream_t handle = static_cast<cudaStream_t> (cf_stream_handle (stream));
-  Work work;
-  CfCode code;
+  Frame f = { Work (), s->c, &s->operands, plan->context->max_shared, handle, status, CF_OK };
 
   if (s->kind == HIDE)
     return convolve_hide_launch (plan, s->c, &s->largest, s->cells, s->pdl, NULL, false, in, out, handle, status);
-  make_work (plan, in, out, &work);
+  make_work (plan, in, out, &f.work);
   if (s->kind == PASSES) {
-    work.rounding = s->passes;
-    if (convolve_passes_launch (&work, s->c, &s->operands, handle, &code, status))
-      return code;
-    work.rounding = s->rounding;
+    f.work.rounding = s->passes;
+    if (convolve_passes_launch (&f))
+      return f.code;
+    f.work.rounding = s->rounding;
   }
-  if ((s->kind == DIRECT && convolve_direct_launch (work, s->c, &s->operands, handle, &code, status))
-      || (s->kind == PACKED_RGB && convolve_packed_rgb_launch (&work, s->c, s->small, &s->operands, handle, &code,
-          status)))
-    return code;
-  switch (s->fallback) {
-    case DENSE:
-      if (s->has_sparse && convolve_sparse_launch (&work, s->c, plan->context->max_shared, &s->operands, handle, &code,
-              status))
-        return code;
-      return convolve_dense_launch (&work, s->c, plan->context->max_shared, &s->operands, handle, status);
-    case WIDE:
-      return convolve_wide_launch (&work, s->wide, handle, status);
-    case LONG:
-      return convolve_long_launch (&work, s->longer, s->sums, convolve_long_bytes (&s->largest, &plan->common),
-          plan->context->max_shared, handle, status);
-    default:
-      return convolve_small_launch (&work, s->small, handle, status);
-  }
+  if ((s->kind == DIRECT && convolve_direct_launch (&f))
+      || (s->kind == PACKED_RGB && convolve_packed_rgb_launch (&f, s->small))
+      || (s->fallback == DENSE && ((s->has_sparse && convolve_sparse_launch (&f)) || convolve_dense_launch (&f))))
+    return f.code;
+  if (s->fallback == WIDE)
+    convolve_wide_launch (&f, s->wide);
+  else if (s->fallback == LONG)
+    convolve_long_launch (&f, s->longer, s->sums, convolve_long_bytes (&s->largest, &plan->common));
+  else
+    convolve_small_launch (&f, s->small);
+  return f.code;
 }
 
 /* Mosaic, privacy and fill. */

@@ -22,8 +22,6 @@
  * Bound by latency at 1080p, as all blocks run at once, by loads and stores at 4K. Times: docs/notes/convolve.md. */
 #include "direct.cuh"
 
-#include <limits.h>
-
 namespace cf {
 
 namespace {
@@ -87,34 +85,25 @@ template<int W, bool EXCHANGES> struct Columns {
   {
     constexpr int beside = words_beside (W);
 
-    load_global<4> (own.row (y, pitch), w + beside);
+    load_words<4> (own.row (y, pitch), w + beside);
     if (!EXCHANGES || is_first () || is_last ())
-      load_global<beside> (left.row (y, pitch), w);
+      load_words<beside> (left.row (y, pitch), w);
     if (!EXCHANGES)
-      load_global<beside> (right.row (y, pitch), w + beside + 4);
+      load_words<beside> (right.row (y, pitch), w + beside + 4);
   }
-  /* Takes the words on the sides from other lanes. */
-  __device__ __forceinline__ void
-  exchange (unsigned *w) const
-  {
-    constexpr int beside = words_beside (W);
-
-#pragma unroll
-    for (int i = 0; i < beside; i++) {
-      const unsigned before = __shfl_sync (~0u, w[4 + i], lane - 4), after = __shfl_sync (~0u, w[beside + i], lane + 4);
-
-      w[beside + 4 + i] = is_last () ? w[i] : after;
-      w[i] = is_first () ? w[i] : before;
-    }
-  }
-  /* Completes the words: repeats the outermost ones. */
+  /* Completes the words: takes those on the sides from other lanes, and repeats the outermost ones. */
   __device__ __forceinline__ void
   complete (unsigned *w) const
   {
     constexpr int beside = words_beside (W);
 
-    if (EXCHANGES)
-      exchange (w);
+#pragma unroll
+    for (int i = 0; EXCHANGES && i < beside; i++) {
+      const unsigned before = __shfl_sync (~0u, w[4 + i], lane - 4), after = __shfl_sync (~0u, w[beside + i], lane + 4);
+
+      w[beside + 4 + i] = is_last () ? w[i] : after;
+      w[i] = is_first () ? w[i] : before;
+    }
 #pragma unroll
     for (int i = 0; i < beside; i++) {
       w[i] = __byte_perm (w[i], w[beside], pick_left);
@@ -219,7 +208,7 @@ add_set (int (*sum)[4][4], const unsigned (*p)[2], const uint2 (*b)[fragments_of
         const int i = n - 2 * part, d = s - q, e = d * (W / 2) + part;
 
         if (i >= 0 && i < 4 && d >= 0 && d < D)
-          multiply_to<false, true> (sum[q][i], e == 0 ? init : sum[q][i], a, b[odd][e].x, b[odd][e].y);
+          multiply<true> (sum[q][i], e == 0 ? init : sum[q][i], a, b[odd][e].x, b[odd][e].y);
       }
   }
 }
@@ -232,7 +221,7 @@ add_two_sets (int (*sum)[4], const unsigned (*even)[2], const unsigned (*odd)[2]
   for (int i = 0; i < 4; i++) {
     const unsigned a[4] = { even[i][0], even[i][1], odd[i][0], odd[i][1] };
 
-    multiply_to<false, true> (sum[i], init, a, b.x, b.y);
+    multiply<true> (sum[i], init, a, b.x, b.y);
   }
 }
 
@@ -368,8 +357,8 @@ convolve_quads_kernel (const __grid_constant__ DirectLaunch launch,
 #pragma unroll
     for (int i = 0; i < fragments_of (W, D); i++) {
       k.b[0][i] = read_argument (&fragments.of[d.spread][i][lane]);
-      if (swaps (W))
-        k.b[1][i] = swapped (k.b[0][i], launch.zero);
+      if (swaps (W)) /* in registers of their own: moved for each product, they would cost more than the products */
+        k.b[1][i] = make_uint2 (k.b[0][i].y ^ launch.zero, k.b[0][i].x ^ launch.zero);
     }
   if (launch.border != CF_BORDER_REPLICATE && clamped != wanted)
     k.lane_row = edge_row (launch.border, wanted, d.height);
@@ -417,8 +406,7 @@ const struct Variant {
   CF_QUADS (4, 5, 4, 3, TESTED, MEDIUM | LARGE),
 };
 #undef CF_QUADS
-constexpr int max_fragments = 10;
-static_assert (max_spreads * max_fragments * 32 * sizeof (uint2) <= sizeof (Operands::bytes), "Operands are too small");
+static_assert (sizeof (QuadFragments<10>) <= sizeof (Operands::bytes), "Operands are too small");
 
 /* Returns true if the taps for samples `step` bytes apart fit the windows of a variant. */
 bool
@@ -461,11 +449,7 @@ convolve_fill_quads (const CfConvolution &c, int words, int sets, int step, int 
   }
 }
 
-CfCode
-convolve_quads_init (int, CfStatus *status)
-{
-  return convolve_load_variants (variants, 0, status);
-}
+const Load convolve_load_quads = convolve_load<variants, false>;
 
 bool
 convolve_quads_fits (const CfConvolution &c, const Rounding &k, int limbs, int step)
@@ -476,11 +460,9 @@ convolve_quads_fits (const CfConvolution &c, const Rounding &k, int limbs, int s
 }
 
 bool
-convolve_quads_launch (DirectLaunch *launch, const CfConvolution &c, int limbs, const int *steps, int n_steps,
-    bool pdl, Operands *operands, cudaStream_t stream, CfCode *code, CfStatus *status)
+convolve_quads_launch (Frame *f, DirectLaunch *launch, const int *steps, int n_steps)
 {
-  uint2 *fragments = (uint2 *) operands->bytes;
-  void *arguments[] = { launch, fragments };
+  uint2 *fragments = (uint2 *) f->operands->bytes;
   const Variant *v = variants;
   long long bytes = 0;
   bool clamp = true;
@@ -498,20 +480,19 @@ convolve_quads_launch (DirectLaunch *launch, const CfConvolution &c, int limbs, 
   const Frames frames = clamp && bytes > 5 << 20 ? LARGE : clips || bytes > 4 << 20 ? MEDIUM : SMALL;
 
   for (int i = 0; i < n_steps; i++) {
-    if (!convolve_quads_fits (c, launch->rounding, limbs, steps[i]))
+    if (!convolve_quads_fits (f->c, launch->rounding, f->work.limbs, steps[i]))
       return false;
     while (v->rule != launch->rounding.rule || !(v->frames & frames) || (clips && v->form != TESTED)
-        || !window_fits (*v, c, steps[i]))
+        || !window_fits (*v, f->c, steps[i]))
       v++;
   }
-  const bool fresh = convolve_renew (operands, v->kernel, steps, n_steps);
+  const bool fresh = convolve_renew (f->operands, v->kernel, steps, n_steps);
 
   for (int i = 0; fresh && i < n_steps; i++)
-    convolve_fill_quads (c, v->words, v->sets, steps[i], 0, fragments + i * fragments_of (v->words, v->sets) * 32);
+    convolve_fill_quads (f->c, v->words, v->sets, steps[i], 0, fragments + i * fragments_of (v->words, v->sets) * 32);
   launch->prefetches = clamp || bytes <= 5 << 20; /* others run in three rounds of blocks and more */
-  deal_direct_blocks (launch, strip_bytes, 4 * v->groups * warps);
-  *code = launch_kernel ("convolve quads", v->kernel, launch->blocks, threads, arguments, 0, pdl, stream, status);
-  return true;
+  convolve_assign_blocks (launch, strip_bytes, 4 * v->groups * warps);
+  return f->launch ("convolve quads", v->kernel, launch->blocks, threads, 0, launch, fragments);
 }
 
 } // namespace cf

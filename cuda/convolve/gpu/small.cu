@@ -66,7 +66,7 @@ add_products (int (*sum)[4], const unsigned *samples, const unsigned (*b)[2])
 #pragma unroll
     for (int p = 0; p < PAIRS; p++)
       if (r - 2 * p >= 0 && r - 2 * p < rows_of_warp)
-        multiply<false, true> (sum[r - 2 * p], a, b[p][r & 1], b[p][~r & 1]);
+        multiply<true> (sum[r - 2 * p], sum[r - 2 * p], a, b[p][r & 1], b[p][~r & 1]);
   }
 }
 
@@ -276,23 +276,14 @@ convolve_small_kernel (const __grid_constant__ Work work, const __grid_constant_
     make_any<PAIRS, MAGNITUDE> (work, g, x0, y0, tile, rows, weights, thread);
 }
 
-typedef void (*Kernel) (Work, SmallWeights);
-
-constexpr int n_kernels = 16;
-
-Kernel
-kernel_of (int pairs, Pixels pixels, bool magnitude)
-{
-#define CF_KERNELS(pairs) \
-  convolve_small_kernel<pairs, PLANAR, false>, convolve_small_kernel<pairs, WORDS, false>, \
-      convolve_small_kernel<pairs, ANY, false>
-  static const Kernel kernels[n_kernels] = {
-    CF_KERNELS (1), CF_KERNELS (2), CF_KERNELS (3), CF_KERNELS (4), CF_KERNELS (5), convolve_small_kernel<2, ANY, true>,
-  };
-#undef CF_KERNELS
-
-  return kernels[magnitude ? n_kernels - 1 : 3 * (pairs - 1) + pixels];
-}
+#define CF_SMALL(pairs) \
+  { (const void *) convolve_small_kernel<pairs, PLANAR, false> }, \
+  { (const void *) convolve_small_kernel<pairs, WORDS, false> }, \
+  { (const void *) convolve_small_kernel<pairs, ANY, false> }
+const Kernel kernels[] = { CF_SMALL (1), CF_SMALL (2), CF_SMALL (3), CF_SMALL (4), CF_SMALL (5),
+  { (const void *) convolve_small_kernel<2, ANY, true> } };
+#undef CF_SMALL
+constexpr int magnitude = 15; /* its index */
 
 Pixels
 pixels_of (const Work &work)
@@ -309,30 +300,24 @@ pixels_of (const Work &work)
 } // namespace
 
 CfCode
-convolve_small_init (bool *pdl, CfStatus *status)
+convolve_load_small (bool *pdl, CfStatus *status)
 {
-  CfCode code = CF_OK;
+  cudaFuncAttributes attributes = { };
+  const CfCode code = cf_cuda_check (cudaFuncGetAttributes (&attributes, kernels[0].kernel),
+      "loading the convolution's kernels", status);
 
-  *pdl = true;
-  for (int i = 0; code == CF_OK && i < n_kernels; i++) {
-    cudaFuncAttributes attributes;
-
-    code = cf_cuda_check (cudaFuncGetAttributes (&attributes, (const void *) kernel_of (i / 3 + 1, (Pixels) (i % 3),
-        i == n_kernels - 1)), "loading the convolution's kernels", status);
-    /* griddep_wait () depends on what the kernel was compiled for, not on the device that runs it */
-    *pdl = *pdl && code == CF_OK && attributes.ptxVersion >= 90;
-  }
-  return code;
+  /* griddep_wait () depends on what the kernel was compiled for, not on the device that runs it */
+  *pdl = attributes.ptxVersion >= 90;
+  return code == CF_OK ? convolve_load<kernels, false> (0, status) : code;
 }
 
-CfCode
-convolve_small_launch (Work *work, const SmallWeights &weights, cudaStream_t stream, CfStatus *status)
+bool
+convolve_small_launch (Frame *f, const SmallWeights &weights)
 {
-  void *arguments[] = { work, const_cast<SmallWeights *> (&weights) };
+  const int v = f->c.op == CF_CONVOLVE_MAGNITUDE ? magnitude : 3 * ((f->work.h + 1) / 2 - 1) + pixels_of (f->work);
 
-  convolve_assign_blocks (work, tile_w, tile_h);
-  return launch_kernel ("convolve small", (const void *) kernel_of ((work->h + 1) / 2, pixels_of (*work),
-      work->rounding.op == CF_CONVOLVE_MAGNITUDE), work->blocks, 32 * warps, arguments, 0, work->pdl, stream, status);
+  convolve_assign_blocks (&f->work, tile_w, tile_h);
+  return f->launch ("convolve small", kernels[v].kernel, f->work.blocks, 32 * warps, 0, &f->work, &weights);
 }
 
 } // namespace cf

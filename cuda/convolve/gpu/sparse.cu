@@ -106,17 +106,6 @@ stage_offset (const Layout<NEIGHBOURS> &l, int row, int at)
   return (at >> 3 & (NEIGHBOURS / 8 - 1)) * l.quarter + row_at + (at & 6) * 2 + (int) ((unsigned) at / NEIGHBOURS) * 2;
 }
 
-/* Loads eight pixels. */
-template<int STEP> __device__ __forceinline__ void
-load_eight (const uint8_t *from, unsigned *w)
-{
-  constexpr int words = STEP % 2 ? 2 : 4;
-
-#pragma unroll
-  for (int i = 0; i < 2 * STEP; i += words)
-    load_global<words> (from + 4 * i, w + i);
-}
-
 /* Writes again the samples of a plane that are in no piece of eight inside the image. Out of line: only tiles at the
  * left and right edges need it. */
 template<int NEIGHBOURS> static __device__ __noinline__ void
@@ -204,8 +193,8 @@ load_rows (const Work &work, const Group &g, int x, int y, int y_last, Pixels<NE
     pixels.outside[i] = mapped < 0;
 #pragma unroll
     for (int j = 0; j <= tile_w / NEIGHBOURS; j++)
-      load_eight<STEP> (line + (EDGE ? min (max (x + NEIGHBOURS * j, 0), last) * STEP : NEIGHBOURS * j * STEP),
-          pixels.word[i][j]);
+      load_words<2 * STEP, STEP % 2 ? 2 : 4> (line + (EDGE ? min (max (x + NEIGHBOURS * j, 0), last) * STEP
+          : NEIGHBOURS * j * STEP), pixels.word[i][j]);
   }
 }
 
@@ -430,25 +419,6 @@ make_operands (const Layout<64> &l, const uint4 *weights, int limbs, int h, int 
   make_rows (l, raw, limbs * h, shift, operands, thread, n_threads);
   fence_shared ();
   wait_for_threads (all_consumers, n_threads);
-}
-
-/* Makes the left operands of the products of a plane, stage by stage. */
-__device__ __forceinline__ void
-stream_operands (const Work &work, const Layout<64> &l, Ring &ring, const unsigned *raw, int thread)
-{
-#pragma unroll 1
-  for (int limb = work.limbs - 1; limb >= 0; limb--)
-#pragma unroll 1
-    for (int row = 0; row < work.h; row += chunk_rows, ring.next ()) {
-      ring.wait_empty ();
-      make_rows (l, raw + (limb * work.h + row) * 16, min (chunk_rows, work.h - row), l.left - work.ax, ring.at (),
-          thread, team_threads);
-      fence_shared ();
-      __syncwarp ();
-      sleep_ns (ring.late);
-      if ((thread & 31) == 0)
-        ring.set_full ();
-    }
 }
 
 /* ---- consumers ----------------------------------------------------------- */
@@ -692,7 +662,19 @@ stream_all_operands (const Work &work, const Layout<64> &l, const uint4 *weights
   for (int i = (int) blockIdx.x; i < work.blocks; i += l.pairs * (int) gridDim.x)
 #pragma unroll 1
     for (int p = 0; p < group_of_block (work, i).planes; p++)
-      stream_operands (work, l, ring, raw, thread);
+#pragma unroll 1
+      for (int limb = work.limbs - 1; limb >= 0; limb--)
+#pragma unroll 1
+        for (int row = 0; row < work.h; row += chunk_rows, ring.next ()) {
+          ring.wait_empty ();
+          make_rows (l, raw + (limb * work.h + row) * 16, min (chunk_rows, work.h - row), l.left - work.ax, ring.at (),
+              thread, team_threads);
+          fence_shared ();
+          __syncwarp ();
+          sleep_ns (ring.late);
+          if ((thread & 31) == 0)
+            ring.set_full ();
+        }
 }
 
 /* Leaves out the left operands of a tile that the pair does not have, unlike the first one. */
@@ -851,71 +833,60 @@ set_layout (const CfConvolution &c, int limbs, int planes, bool equal, int max_s
   return false;
 }
 
-/* Returns true if dense.cu would take longer, as measured on an H200. It needs half the products up to 15 columns. Of
- * kernels with less than 10 columns only large ones were measured. */
-bool
-has_enough_work (const CfConvolution &c, int limbs)
-{
-  return limbs * c.h * (c.w > 15 ? 2 : 1) >= (c.w < 10 ? 30 : 10);
-}
-
 /* Launches the kernel of NEIGHBOURS; returns false if the frame or the weights do not fit it. */
 template<int NEIGHBOURS> bool
-launch (Work *work, const CfConvolution &c, int planes, bool equal, int max_shared, Operands *operands,
-    cudaStream_t stream, CfCode *code, CfStatus *status)
+launch (Frame *f, int planes, bool equal)
 {
+  Work *work = &f->work;
+  const CfConvolution &c = f->c;
   const Variant *v = variants;
   Layout<NEIGHBOURS> l;
   bool streams;
-  void *arguments[] = { work, &l, operands->bytes };
 
-  if (!set_layout (c, work->limbs, planes, equal, max_shared, &l, &streams))
+  if (!set_layout (c, work->limbs, planes, equal, f->max_shared, &l, &streams))
     return false;
   while (v->neighbours != NEIGHBOURS || v->streams != streams || v->late != (work->late.ns > 0)
       || work->limbs * c.h * NEIGHBOURS > v->size)
     v++;
-  if (convolve_renew (operands, v->kernel, NULL, 0))
-    convolve_split_weights (c.weights, c.w, c.h, work->limbs, 1, NEIGHBOURS, NEIGHBOURS * c.h, operands->bytes);
+  if (convolve_renew (f->operands, v->kernel, NULL, 0))
+    convolve_split_weights (c.weights, c.w, c.h, work->limbs, 1, NEIGHBOURS, NEIGHBOURS * c.h, f->operands->bytes);
   convolve_assign_blocks (work, tile_w, tile_h);
-  *code = launch_kernel ("convolve sparse", v->kernel, work->blocks < work->sms ? work->blocks : work->sms,
-      (streams ? most_pairs : l.pairs) * pair_threads, arguments,
-      (size_t) shared_of (l, c, work->limbs, streams), work->pdl, stream, status);
-  return true;
+  return f->launch ("convolve sparse", v->kernel, work->blocks < work->sms ? work->blocks : work->sms,
+      (streams ? most_pairs : l.pairs) * pair_threads, shared_of (l, c, work->limbs, streams), work, &l,
+      f->operands->bytes);
 }
 
 } // namespace
 
 CfCode
-convolve_sparse_init (int max_shared, bool *there, CfStatus *status)
+convolve_load_sparse (int max_shared, bool *there, CfStatus *status)
 {
   cudaFuncAttributes attributes;
   CfCode code = cf_cuda_check (cudaFuncGetAttributes (&attributes, variants[0].kernel),
       "loading the convolution's kernels", status);
 
   *there = code == CF_OK && attributes.sharedSizeBytes > 0; /* an empty kernel has no barriers */
-  return *there ? convolve_load_variants (variants, max_shared, status) : code;
+  return *there ? convolve_load<variants, true> (max_shared, status) : code;
 }
 
 bool
-convolve_sparse_launch (Work *work, const CfConvolution &c, int max_shared, Operands *operands, cudaStream_t stream,
-    CfCode *code, CfStatus *status)
+convolve_sparse_launch (Frame *f)
 {
-  int planes = 1;
+  const int planes = convolve_most_planes (f->work);
   bool equal = true;
 
-  if (c.bits != 8 || !has_enough_work (c, work->limbs))
+  /* dense.cu would be faster with less work, as measured on an H200: it needs half the products up to 15 columns. Of
+   * kernels with less than 10 columns only large ones were measured. */
+  if (f->c.bits != 8 || f->work.limbs * f->c.h * (f->c.w > 15 ? 2 : 1) < (f->c.w < 10 ? 30 : 10))
     return false;
-  for (int i = 0; i < work->n; i++) {
-    const Group &g = work->group[i];
+  for (int i = 0; i < f->work.n; i++) {
+    const Group &g = f->work.group[i];
 
     if (g.planes > 0 && (!g.in_vectors || g.gray || g.width < 8))
       return false;
-    planes = g.planes > planes ? g.planes : planes;
+    equal = equal && g.planes == planes;
   }
-  for (int i = 0; i < work->n; i++)
-    equal = equal && work->group[i].planes == planes;
-  return launch<32> (work, c, planes, equal, max_shared, operands, stream, code, status)
-      || launch<64> (work, c, planes, equal, max_shared, operands, stream, code, status);
+  return launch<32> (f, planes, equal) || launch<64> (f, planes, equal);
 }
 
 } // namespace cf

@@ -11,46 +11,35 @@ namespace cf {
 
 /* ---- the tensor operation ----------------------------------------------- */
 
-/* d = c + a b with a of 16 x 32 bytes and b of 32 x 8, in the fragments of mma.m16n8k32 (PTX ISA, "Matrix
- * Fragments for mma.m16n8k32"). With g = lane / 4 and t = lane % 4, a lane holds
+/* d = c + a b with a of 16 x 32 unsigned bytes and b of 32 x 8 bytes, in the fragments of mma.m16n8k32 (PTX ISA,
+ * "Matrix Fragments for mma.m16n8k32"). With g = lane / 4 and t = lane % 4, a lane holds
  *   a[0], a[1]: bytes 4 t .. 4 t + 3 of the rows g and g + 8; a[2], a[3]: bytes 16 + 4 t .. 16 + 4 t + 3
  *   b0: rows 4 t .. 4 t + 3 of column g; b1: rows 16 + 4 t .. 16 + 4 t + 3
  *   c, d: [0], [1] row g, columns 2 t and 2 t + 1; [2], [3] row g + 8, the same columns
  * Below capability 8.0 four m8n8k16 make the same sums. The kernels call g `group` and t `in_group`. */
-template<bool A_SIGNED, bool B_SIGNED> __device__ __forceinline__ void
-multiply_to (int *d, const int *c, const unsigned *a, unsigned b0, unsigned b1)
+template<bool B_SIGNED> __device__ __forceinline__ void
+multiply (int *d, const int *c, const unsigned *a, unsigned b0, unsigned b1)
 {
 #if !defined (__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
-#define CF_MMA(ta, tb) \
-  asm ("mma.sync.aligned.m16n8k32.row.col.s32." ta "." tb ".s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, \
+#define CF_MMA(tb) \
+  asm ("mma.sync.aligned.m16n8k32.row.col.s32.u8." tb ".s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, \
 {%10,%11,%12,%13};" : "=r" (d[0]), "=r" (d[1]), "=r" (d[2]), "=r" (d[3]) \
       : "r" (a[0]), "r" (a[1]), "r" (a[2]), "r" (a[3]), "r" (b0), "r" (b1), "r" (c[0]), "r" (c[1]), "r" (c[2]), \
       "r" (c[3]))
 #else
-#define CF_MMA_PART(ta, tb, c, i, a, b) \
-  asm ("mma.sync.aligned.m8n8k16.row.col.s32." ta "." tb ".s32 {%0,%1}, {%2}, {%3}, {%4,%5};" \
+#define CF_MMA_PART(tb, c, i, a, b) \
+  asm ("mma.sync.aligned.m8n8k16.row.col.s32.u8." tb ".s32 {%0,%1}, {%2}, {%3}, {%4,%5};" \
       : "=r" (d[i]), "=r" (d[i + 1]) : "r" (a), "r" (b), "r" (c[i]), "r" (c[i + 1]))
-#define CF_MMA(ta, tb) \
-  CF_MMA_PART (ta, tb, c, 0, a[0], b0); CF_MMA_PART (ta, tb, c, 2, a[1], b0); \
-  CF_MMA_PART (ta, tb, d, 0, a[2], b1); CF_MMA_PART (ta, tb, d, 2, a[3], b1)
+#define CF_MMA(tb) \
+  CF_MMA_PART (tb, c, 0, a[0], b0); CF_MMA_PART (tb, c, 2, a[1], b0); \
+  CF_MMA_PART (tb, d, 0, a[2], b1); CF_MMA_PART (tb, d, 2, a[3], b1)
 #endif
-  if (A_SIGNED && B_SIGNED) {
-    CF_MMA ("s8", "s8");
-  } else if (A_SIGNED) {
-    CF_MMA ("s8", "u8");
-  } else if (B_SIGNED) {
-    CF_MMA ("u8", "s8");
+  if (B_SIGNED) {
+    CF_MMA ("s8");
   } else {
-    CF_MMA ("u8", "u8");
+    CF_MMA ("u8");
   }
 #undef CF_MMA
-}
-
-/* d += a b. */
-template<bool A_SIGNED, bool B_SIGNED> __device__ __forceinline__ void
-multiply (int *d, const unsigned *a, unsigned b0, unsigned b1)
-{
-  multiply_to<A_SIGNED, B_SIGNED> (d, d, a, b0, b1);
 }
 
 /* ---- rounding ----------------------------------------------------------- */
@@ -208,6 +197,31 @@ round_four_any (const Rounding &k, int s0, int s1, int s2, int s3, const uint8_t
       | (unsigned) round_sum (k, s3, centre[second + 1], chroma) << 24;
 }
 
+#define CF_ROUND_ALL(f) \
+  do { \
+    _Pragma ("unroll") for (int i = 0; i < COUNT; i++) \
+      word[i] = f; \
+  } while (0)
+
+/* Rounds COUNT times four sums whose initial value was k.init. Launches take one limb only with a float rule whose sums
+ * are never negative, so such kernels have no code for the others. */
+template<int LIMBS, int COUNT> __device__ __forceinline__ void
+round_words_ruled (const Rounding &k, int (*sum)[4], unsigned *word)
+{
+  if (LIMBS > 1 && k.clips)
+#pragma unroll
+    for (int i = 0; i < 4 * COUNT; i++)
+      sum[i / 4][i % 4] = max (sum[i / 4][i % 4], 0);
+  if (k.rule == RULE_ONE)
+    CF_ROUND_ALL (round_four_ruled<RULE_ONE> (k, sum[i]));
+  else if (LIMBS == 1 || k.rule == RULE_EVEN)
+    CF_ROUND_ALL (round_four_ruled<RULE_EVEN> (k, sum[i]));
+  else if (k.rule == RULE_SHIFT)
+    CF_ROUND_ALL (round_four_ruled<RULE_SHIFT> (k, sum[i]));
+  else
+    CF_ROUND_ALL (round_four_ruled<RULE_DIVIDE> (k, sum[i]));
+}
+
 /* Rounds COUNT times four sums of a plane of 8-bit samples to a word of bytes each. centre (i): address of
  * the samples at the anchors of sum[i]. IS_QUICK: with the float rules; long.cu leaves them out, as
  * the D of gauss (F^2) is too large for them and the unused code makes the kernel slower. */
@@ -217,11 +231,6 @@ round_words (const Rounding &k, int chroma, const int (*sum)[4], unsigned *word,
   const int add = (int) (chroma ? k.add[1] : k.add[0]), base = chroma ? k.base[1] : k.base[0];
   const bool even = chroma ? k.ties[1] : k.ties[0];
 
-#define CF_ROUND_ALL(f) \
-  do { \
-    _Pragma ("unroll") for (int i = 0; i < COUNT; i++) \
-      word[i] = f; \
-  } while (0)
   if (IS_QUICK && k.quick == QUICK_ONE)
     CF_ROUND_ALL (round_four_clipped<QUICK_ONE> (k, sum[i], base));
   else if (IS_QUICK && k.quick == QUICK_EVEN)
@@ -236,8 +245,8 @@ round_words (const Rounding &k, int chroma, const int (*sum)[4], unsigned *word,
     CF_ROUND_ALL ((round_four<false, false> (k, sum[i], add)));
   else
     CF_ROUND_ALL ((round_four<false, true> (k, sum[i], add)));
-#undef CF_ROUND_ALL
 }
+#undef CF_ROUND_ALL
 
 } // namespace cf
 

@@ -78,6 +78,12 @@ struct GlobalBytes {
   }
 };
 
+static __device__ __forceinline__ unsigned
+shared_address (const void *p)
+{
+  return (unsigned) __cvta_generic_to_shared (p);
+}
+
 /* Read a vector of the kernel's argument at an index that differs between lanes: constant memory would be read in
  * turns, address by address. */
 static __device__ __forceinline__ uint2
@@ -98,21 +104,23 @@ read_argument (const uint4 *from)
   return v;
 }
 
-/* Loads WORDS words, from a multiple of their size on. */
-template<int WORDS> __device__ __forceinline__ void
-load_global (const uint8_t *from, unsigned *w)
+/* Loads WORDS words, EACH (1, 2 or 4) at a time, from a multiple of their size on. */
+template<int WORDS, int EACH = WORDS> __device__ __forceinline__ void
+load_words (const uint8_t *from, unsigned *w)
 {
-  if constexpr (WORDS == 1)
-    w[0] = *(const unsigned *) from;
-  else if constexpr (WORDS == 2) {
-    const uint2 v = *(const uint2 *) from;
+#pragma unroll
+  for (int i = 0; i < WORDS; i += EACH)
+    if constexpr (EACH == 1)
+      w[i] = *(const unsigned *) (from + 4 * i);
+    else if constexpr (EACH == 2) {
+      const uint2 v = *(const uint2 *) (from + 4 * i);
 
-    w[0] = v.x, w[1] = v.y;
-  } else {
-    const uint4 v = *(const uint4 *) from;
+      w[i] = v.x, w[i + 1] = v.y;
+    } else {
+      const uint4 v = *(const uint4 *) (from + 4 * i);
 
-    w[0] = v.x, w[1] = v.y, w[2] = v.z, w[3] = v.w;
-  }
+      w[i] = v.x, w[i + 1] = v.y, w[i + 2] = v.z, w[i + 3] = v.w;
+    }
 }
 
 /* ---- tiles -------------------------------------------------------------- */
@@ -271,17 +279,6 @@ gray_word (const Work &work, const Group &g, const unsigned *w)
   return result;
 }
 
-/* Loads the words of four pixels, all inside the row. VECTOR: the address is a multiple of their size. */
-template<int STEP, bool VECTOR> __device__ __forceinline__ void
-load_pixels (const uint8_t *from, unsigned *w)
-{
-  constexpr int words = VECTOR && STEP != 3 ? STEP : 1;
-
-#pragma unroll
-  for (int i = 0; i < STEP; i += words)
-    load_global<words> (from + 4 * i, w + i);
-}
-
 /* Writes four pixels to word c of row r of their planes. REST: the fourth samples of pixels of which three planes are
  * filtered go to a plane of their own, from which store_rows () in small.cu copies them to the output. */
 template<int STEP, int PLANES, bool REST> __device__ __forceinline__ void
@@ -322,8 +319,8 @@ fill_words (const Work &work, const Group &g, const Tile &t, int first, int thre
 
       r[i] = (int) __umulhi ((unsigned) k, inverse);
       c[i] = t.left / 4 - before + k - r[i] * words;
-      load_pixels<STEP, VECTOR> (g.in + min (max (t.x0 + 4 * c[i], 0), last) * STEP + (long long) t.row[r[i]] * pitch,
-          w[i]);
+      load_words<STEP, VECTOR && STEP != 3 ? STEP : 1> (g.in + min (max (t.x0 + 4 * c[i], 0), last) * STEP
+          + (long long) t.row[r[i]] * pitch, w[i]);
     }
 #pragma unroll
     for (int i = 0; i < COUNT; i++)

@@ -6,17 +6,11 @@
 #ifndef CF_CONVOLVE_GPU_WARP_GROUPS_CUH
 #define CF_CONVOLVE_GPU_WARP_GROUPS_CUH
 
-#include <cuda_runtime.h>
+#include "tile.cuh"
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
 
 namespace cf {
-
-static __device__ __forceinline__ unsigned
-shared_address (const void *p)
-{
-  return (unsigned) __cvta_generic_to_shared (p);
-}
 
 constexpr int product_sums = 64; /* of a lane */
 

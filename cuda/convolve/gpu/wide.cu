@@ -31,10 +31,10 @@ sample_pitch (int w)
 }
 
 /* Returns the bytes of dynamic shared memory. */
-size_t
+int
 shared_of (int w, int h)
 {
-  return (size_t) (tile_h + h - 1) * (size_t) (8 * tile_w + 2 * sample_pitch (w)) + 16;
+  return (tile_h + h - 1) * (8 * tile_w + 2 * sample_pitch (w)) + 16;
 }
 
 /* Loads the samples of plane p with their halo. */
@@ -137,23 +137,18 @@ convolve_wide_kernel (const __grid_constant__ Work work, const __grid_constant__
   }
 }
 
+const Kernel kernels[] = { { (const void *) convolve_wide_kernel } };
+
 } // namespace
 
-CfCode
-convolve_wide_init (int max_shared, CfStatus *status)
-{
-  return cf_cuda_check (cudaFuncSetAttribute ((const void *) convolve_wide_kernel,
-      cudaFuncAttributeMaxDynamicSharedMemorySize, max_shared), "loading the convolution's kernels", status);
-}
+const Load convolve_load_wide = convolve_load<kernels, true>;
 
-CfCode
-convolve_wide_launch (Work *work, const SeparableWeights &weights, cudaStream_t stream, CfStatus *status)
+bool
+convolve_wide_launch (Frame *f, const SeparableWeights &weights)
 {
-  void *arguments[] = { work, const_cast<SeparableWeights *> (&weights) };
-
-  convolve_assign_blocks (work, tile_w, tile_h);
-  return launch_kernel ("convolve wide", (const void *) convolve_wide_kernel, work->blocks, threads, arguments,
-      shared_of (work->w, work->h), work->pdl, stream, status);
+  convolve_assign_blocks (&f->work, tile_w, tile_h);
+  return f->launch ("convolve wide", kernels[0].kernel, f->work.blocks, threads, shared_of (f->work.w, f->work.h),
+      &f->work, &weights);
 }
 
 } // namespace cf
