@@ -255,7 +255,7 @@ paint (const CfConvolveCpu *m, const CfConvolveStrip *s, int task, uint8_t *scra
     else if (!s->keep)
       memcpy (out, out - s->out_pitch, (size_t) (s->whole * bytes));
     if (s->keep)
-      m->simd->blend (out, s->in + (size_t) y * s->in_pitch, s->keep, s->whole / 4, scratch);
+      m->simd->blend (out, s->in + (size_t) y * s->in_pitch, s->keep, s->whole / 4, scratch, false);
     if (s->whole < s->samples)
       paint_rest (m, s, y, a, b, f);
     before = place;

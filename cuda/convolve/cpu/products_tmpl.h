@@ -6,7 +6,7 @@
 
 /* Two rows of outputs share each load: loads cost more than products, since most of them cross a cache line. */
 ALWAYS_INLINE void
-P (products_block) (const CfPairTap *taps, int n_taps, int p, int32_t initial, int32_t *const high[2], U4 first[4],
+P (products_block) (const CfTap *taps, int n_taps, int p, int32_t initial, int32_t *const high[2], U4 first[4],
     U4 second[4])
 {
   for (int v = 0; v < 4; v++)
@@ -30,9 +30,8 @@ P (products_block) (const CfPairTap *taps, int n_taps, int p, int32_t initial, i
 }
 
 ALWAYS_INLINE void
-P (products_body) (const CfPairTap *taps, int n_taps, int n, int32_t initial, int32_t *const high[2],
-    int32_t *const s[2], const CfRounding *r, const CfKeep keep[2], uint8_t *const out[2], bool rounds, bool power,
-    bool ties, bool scaled)
+P (products_body) (const CfTap *taps, int n_taps, int n, int32_t initial, int32_t *const high[2], int32_t *const s[2],
+    const CfRounding *r, const CfKeep keep[2], uint8_t *const out[2], bool rounds, bool power, bool ties, bool scaled)
 {
   for (int p = 0; p < n; p += 4 * N4) {
     U4 first[4], second[4];
@@ -50,7 +49,7 @@ P (products_body) (const CfPairTap *taps, int n_taps, int n, int32_t initial, in
 }
 
 static void
-P (products) (const CfPairTap *taps, int n_taps, int n, int32_t initial, int32_t *const high[2], int32_t *const s[2],
+P (products) (const CfTap *taps, int n_taps, int n, int32_t initial, int32_t *const high[2], int32_t *const s[2],
     const CfRounding *r, const CfKeep keep[2], uint8_t *const out[2])
 {
   if (s)
