@@ -108,17 +108,21 @@ static void
 scan (const void *column, bool wide, int w, int step, int max_column, int n, int32_t *s, const CfRounding *r,
     const CfKeep *keep, void *out)
 {
-  if (wide)
-    EACH_STEP (step, scan_body, column, true, w, n, s, r, keep, out)
-  else if (!s && step == 4 && max_column * (N4 / 4) < 1 << 15)
+  if (s && wide)
+    EACH_STEP (step, scan_body, column, true, w, n, s, NULL, NULL, NULL)
+  else if (s)
+    EACH_STEP (step, scan_body, column, false, w, n, s, NULL, NULL, NULL)
+  else if (wide)
+    EACH_STEP (step, scan_body, column, true, w, n, NULL, r, keep, out)
+  else if (step == 4 && max_column * (N4 / 4) < 1 << 15)
     scan_pixels (column, w, n, r, keep, out);
   else
-    EACH_STEP (step, scan_body, column, false, w, n, s, r, keep, out)
+    EACH_STEP (step, scan_body, column, false, w, n, NULL, r, keep, out)
 }
 
 ALWAYS_INLINE void
-add_columns_out_body (const CfTap *columns, int n_columns, int n, const CfRounding *r, uint16_t *out, bool power,
-    bool ties, bool scaled, bool neighbours)
+add_columns_out_body (const CfTap *columns, int n_columns, int n, const CfRounding *r, uint16_t *out, bool neighbours,
+    bool power, bool ties, bool scaled)
 {
   const CfRounding rounding = *r; /* a copy: the compiler need not reload it after stores to `out` */
 
@@ -138,18 +142,14 @@ add_columns_out_body (const CfTap *columns, int n_columns, int n, const CfRoundi
 static void
 add_columns_out (const CfTap *columns, int n_columns, int n, const CfRounding *r, uint16_t *out)
 {
-  bool scaled = r->by_scale && !r->ties && r->log2 < 0;
+  bool scaled = r->by_scale && !r->ties && r->log2 < 0, near = are_neighbours (columns, 4);
 
-  if (scaled && n_columns == 3 && are_neighbours (columns, 4))
-    add_columns_out_body (columns, 3, n, r, out, false, false, true, true);
-  else if (scaled && n_columns == 5 && are_neighbours (columns, 4))
-    add_columns_out_body (columns, 5, n, r, out, false, false, true, true);
+  if (scaled && n_columns == 3 && near)
+    add_columns_out_body (columns, 3, n, r, out, true, false, false, true);
+  else if (scaled && n_columns == 5 && near)
+    add_columns_out_body (columns, 5, n, r, out, true, false, false, true);
   else if (scaled && n_columns == 3)
-    add_columns_out_body (columns, 3, n, r, out, false, false, true, false);
-  else if (scaled)
-    add_columns_out_body (columns, n_columns, n, r, out, false, false, true, false);
-  else if (r->ties || r->log2 >= 0)
-    add_columns_out_body (columns, n_columns, n, r, out, r->log2 >= 0, r->ties, false, false);
+    add_columns_out_body (columns, 3, n, r, out, false, false, false, true);
   else
-    add_columns_out_body (columns, n_columns, n, r, out, false, false, false, false);
+    EACH_ROUNDING (r, add_columns_out_body, columns, n_columns, n, r, out, false)
 }

@@ -124,7 +124,8 @@ typedef struct {
   CfVideo largest;
   uint32_t *cells;
   CfConvolveStrip strips[CF_MAX_VIEWS];
-  int n_strips, n_views;
+  int n_strips, n_views, pass;
+  const CfVideo *video; /* of the frame */
 } CfConvolveCpu;
 
 #define CF_FEW_COLUMNS 7 /* up to this width a box adds up its columns without levels or running sums */

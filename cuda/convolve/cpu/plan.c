@@ -30,11 +30,9 @@ exact_log2 (int64_t v)
 static void
 set_reduced (CfRounding *r, int64_t d)
 {
-  int common = r->amount ? __builtin_ctz ((unsigned) r->amount) : 8;
-  int64_t add;
+  const int common = r->amount ? cf_min (__builtin_ctz ((unsigned) r->amount), 8) : 8;
+  const int64_t add = r->add >> common;
 
-  common = common < 8 ? common : 8;
-  add = r->add >> common;
   r->is_reduced = r->log2 >= 8 && d < 1 << 15 && add < 1 << 30 && add > -(1 << 30) &&
       (r->amount >> common) * d * r->max < 1 << 30;
   if (!r->is_reduced)
@@ -298,10 +296,8 @@ reduce_factors (CfConvolveCpu *m)
   /* `magic` is for the original D */
   if (exact_log2 (c->divisor) < 0)
     return 0;
-  row = common_log2 (m->row, c->w);
-  row = row < in_d ? row : in_d;
-  col = common_log2 (m->col, c->h);
-  col = col < in_d - row ? col : in_d - row;
+  row = cf_min (common_log2 (m->row, c->w), in_d);
+  col = cf_min (common_log2 (m->col, c->h), in_d - row);
   for (int i = 0; i < c->w; i++)
     m->row[i] /= 1 << row;
   for (int j = 0; j < c->h; j++)
@@ -309,16 +305,17 @@ reduce_factors (CfConvolveCpu *m)
   return row + col;
 }
 
+/* Returns the sum of absolute values, and the sum in *sum. */
 static int64_t
-abs_sum_of (const int32_t *v, int n, bool *negative)
+sums_of (const int32_t *v, int n, int64_t *sum)
 {
-  int64_t sum = 0;
+  int64_t abs_sum = *sum = 0;
 
   for (int i = 0; i < n; i++) {
-    *negative = *negative || v[i] < 0;
-    sum += v[i] < 0 ? -(int64_t) v[i] : v[i];
+    *sum += v[i];
+    abs_sum += llabs (v[i]);
   }
-  return sum;
+  return abs_sum;
 }
 
 /* Returns whether v are signed 16-bit weights whose sum of products with signed 16-bit numbers fits 32 bits. */
@@ -348,14 +345,14 @@ prepare_separable (CfConvolveCpu *m)
 {
   const CfConvolution *c = &m->c;
   int reduced = reduce_factors (m);
-  bool negative_row = false, negative_col = false, fits16, fits32, bytes;
-  bool words = c->bits > 8 && m->simd->horizontal_words;
-  int64_t row = abs_sum_of (m->row, c->w, &negative_row) * c->max, col = abs_sum_of (m->col, c->h, &negative_col);
+  bool fits16, fits32, bytes;
+  int64_t row_sum, row = sums_of (m->row, c->w, &row_sum) * c->max, col_sum, col = sums_of (m->col, c->h, &col_sum);
+  bool negative_row = row != row_sum * c->max, negative_col = col != col_sum;
   /* The sums of weights are at most 2^47, so 64 bits hold one of them times 2^16; the product of both must fit, too. */
-  int64_t row_sum = 0, col_sum = 0;
   bool small = row < (int64_t) 1 << 32 && col < (int64_t) 1 << 31;
   CfConvolvePath path;
 
+  m->words = c->bits > 8 && m->simd->horizontal_words && fit_words (m->row, c->w, negative_row, row / c->max);
   m->rows_signed = negative_row || negative_col;
   fits16 = negative_row ? row < 1 << 15 : row < 1 << 16;
   fits32 = small && row * col < (int64_t) 1 << 31;
@@ -363,7 +360,7 @@ prepare_separable (CfConvolveCpu *m)
     path = CF_PATH_ROWS_PAIRS;
   else if (fits32)
     path = CF_PATH_ROWS_32;
-  else if (words && fit_words (m->row, c->w, negative_row, row / c->max) && fit_words (m->col, c->h, negative_col, col))
+  else if (m->words && fit_words (m->col, c->h, negative_col, col))
     path = CF_PATH_ROWS_SPLIT;
   else if (row < (m->rows_signed ? (int64_t) 1 << 31 : (int64_t) 1 << 32))
     path = CF_PATH_ROWS_64;
@@ -387,15 +384,10 @@ prepare_separable (CfConvolveCpu *m)
     path = bytes ? CF_PATH_ROWS_BYTES : CF_PATH_ROWS_16;
   m->path = path;
   m->factor = 1 << 16;
-  m->words = words && fit_words (m->row, c->w, negative_row, row / c->max);
   m->centered = path == CF_PATH_ROWS_PAIRS && !negative_row;
   /* What undoes the subtraction of 32768. Samples are x = 32768 + x', so horizontal sums are A = 32768 R + A' with R
    * the sum of the row's weights. A' = 2^16 u + 32768 + l with signed 16-bit u and l. With C the sum of the column's
    * weights, S = 2^16 sum c u + sum c l + 32768 (R + 1) C. */
-  for (int i = 0; i < c->w; i++)
-    row_sum += m->row[i];
-  for (int j = 0; j < c->h; j++)
-    col_sum += m->col[j];
   m->initial = path == CF_PATH_ROWS_32 ? (int32_t) ((uint32_t) row_sum << 15)
       : m->centered                    ? (int32_t) ((uint32_t) col_sum << 15)
                                        : 0;

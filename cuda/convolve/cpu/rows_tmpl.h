@@ -208,10 +208,8 @@ N (vertical16_body) (const CfTap *rows, int h, int n, const CfRounding *r, const
     }
     for (int j = 0; weights != PIXELS && j < h; j++) {
       const uint16_t *x = (const uint16_t *) rows[j].data + p;
-      U2 weight = (U2) { 0 } +
-          (uint16_t) (weights == ONES      ? 1
-                  : weights == ONE_TWO_ONE ? 1 + j % 2
-                                           : rows[j].weight[0]);
+      int c = weights == ONES ? 1 : weights == ONE_TWO_ONE ? 1 + j % 2 : rows[j].weight[0];
+      U2 weight = (U2) { 0 } + (uint16_t) c;
 
       for (int v = 0; v < 4; v++)
         s[v] += *(const U2u *) (const void *) (x + v * N2) * weight;
@@ -329,8 +327,7 @@ static void
 N (round64) (const int64_t *restrict s, int n, const CfRounding *r, void *out_)
 {
   T *restrict out = out_;
-  int64_t add = r->add, d2 = r->d2, top = r->top;
-  int64_t odd = r->ties;
+  const int64_t add = r->add, d2 = r->d2, top = r->top, odd = r->ties;
 
   if (r->log2 >= 0)
     for (int i = 0; i < n; i++) {

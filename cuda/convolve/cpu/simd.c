@@ -272,34 +272,26 @@ symmetric_rows (const CfTap *rows, int h)
 /* ---- separable ----------------------------------------------------------- */
 
 ALWAYS_INLINE void
-vertical32_block (const CfTap *rows, int h, int half, int p, U4 sum[4])
-{
-  for (int v = 0; v < 4; v++)
-    sum[v] = (U4) { 0 };
-  for (int j = 0; j < half; j++) {
-    const uint32_t *x = (const uint32_t *) rows[j].data + p, *y = (const uint32_t *) rows[h - 1 - j].data + p;
-    U4 weight = (U4) { 0 } + (uint32_t) rows[j].weight[0];
-
-    for (int v = 0; v < 4; v++)
-      sum[v] += (*(const U4u *) (const void *) (x + v * N4) + *(const U4u *) (const void *) (y + v * N4)) * weight;
-  }
-  for (int j = half; j < h - half; j++) {
-    const uint32_t *x = (const uint32_t *) rows[j].data + p;
-    U4 weight = (U4) { 0 } + (uint32_t) rows[j].weight[0];
-
-    for (int v = 0; v < 4; v++)
-      sum[v] += *(const U4u *) (const void *) (x + v * N4) * weight;
-  }
-}
-
-ALWAYS_INLINE void
 vertical32_body (const CfTap *rows, int h, int half, int n, int32_t *s, const CfRounding *r, uint16_t *out, bool rounds,
     bool power, bool ties, bool scaled)
 {
   for (int p = 0; p < n; p += 4 * N4) {
-    U4 sum[4];
+    U4 sum[4] = { { 0 } };
 
-    vertical32_block (rows, h, half, p, sum);
+    for (int j = 0; j < half; j++) {
+      const uint32_t *x = (const uint32_t *) rows[j].data + p, *y = (const uint32_t *) rows[h - 1 - j].data + p;
+      U4 weight = (U4) { 0 } + (uint32_t) rows[j].weight[0];
+
+      for (int v = 0; v < 4; v++)
+        sum[v] += (*(const U4u *) (const void *) (x + v * N4) + *(const U4u *) (const void *) (y + v * N4)) * weight;
+    }
+    for (int j = half; j < h - half; j++) {
+      const uint32_t *x = (const uint32_t *) rows[j].data + p;
+      U4 weight = (U4) { 0 } + (uint32_t) rows[j].weight[0];
+
+      for (int v = 0; v < 4; v++)
+        sum[v] += *(const U4u *) (const void *) (x + v * N4) * weight;
+    }
     for (int v = 0; !rounds && v < 4; v++)
       *(U4u *) (void *) (s + p + v * N4) = sum[v];
     if (rounds)

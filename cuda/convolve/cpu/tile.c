@@ -295,9 +295,12 @@ fill_mid_rows (const CfConvolveCpu *m, const CfConvolvePart *part, int y0, int y
 
     if (part->step == 1)
       fill (to, out->bytes - 1, n, word);
+    else if (out->bytes == 1)
+      for (int x = 0; x < n; x++)
+        to[x * part->step] = (uint8_t) word;
     else
       for (int x = 0; x < n; x++)
-        fill (to + x * part->step * out->bytes, out->bytes - 1, 1, word);
+        ((uint16_t *) (void *) to)[x * part->step] = (uint16_t) word;
   }
 }
 
@@ -396,13 +399,6 @@ cf_fast_is_faster (CfConvolveCpu *m)
   return 6 * direct > 5 * fast + 6 * (m->fast_levels == 3 ? 70 : 55);
 }
 
-/* Returns the rows of outputs that are made together. */
-static int
-fast_batch (const CfConvolveCpu *m)
-{
-  return CF_FAST_ROWS << m->fast_levels;
-}
-
 /* Returns the number of rows of samples of which a row of each stream is made. */
 static int
 n_source_rows (const CfConvolveCpu *m)
@@ -414,7 +410,7 @@ n_source_rows (const CfConvolveCpu *m)
 static uint32_t *
 pair_row (const Tile *tile, int i)
 {
-  return ring_row (&tile->b, fast_batch (tile->m) + i % n_source_rows (tile->m));
+  return ring_row (&tile->b, cf_convolve_batch (tile->m) + i % n_source_rows (tile->m));
 }
 
 /* Adds row i of samples: pairs its neighbours, and makes the row of each stream for which it is the last input. */
@@ -437,7 +433,7 @@ fast_push_row (const Tile *tile, int i, const uint8_t *x)
   m->simd->make_streams (rows, levels, n, to);
 }
 
-/* Makes the sums of rows o .. o + fast_batch () - 1 of outputs, in the first rows of ring b. */
+/* Makes the sums of rows o .. o + cf_convolve_batch () - 1 of outputs, in the first rows of ring b. */
 static void
 fast_sums (const Tile *tile, int o)
 {
@@ -451,7 +447,7 @@ fast_sums (const Tile *tile, int o)
   for (int t = 0; t < streams; t++)
     for (int r = 0; r < n_rows; r++)
       rows[t * n_rows + r] = ring_row (&tile->a, (first + r) * streams + t);
-  for (int k = 0; k < fast_batch (m); k++)
+  for (int k = 0; k < cf_convolve_batch (m); k++)
     s[k] = ring_row (&tile->b, k);
   m->simd->fast (&fast, tile->n, s);
 }
@@ -503,7 +499,10 @@ is_box (const Tile *tile)
 int
 cf_convolve_batch (const CfConvolveCpu *m)
 {
-  return m->path == CF_PATH_FAST ? fast_batch (m) : m->path == CF_PATH_SMALL ? CF_SMALL_ROWS : m->paired ? 2 : 1;
+  return m->path == CF_PATH_FAST ? CF_FAST_ROWS << m->fast_levels
+      : m->path == CF_PATH_SMALL ? CF_SMALL_ROWS
+      : m->paired                ? 2
+                                 : 1;
 }
 
 /* Lays rings and buffers out in scratch memory (NULL: only counts). Rings are only as long as the path looks back, so
@@ -525,7 +524,7 @@ lay_out (Tile *tile, uint8_t *scratch, size_t *used)
     case CF_PATH_FAST:
       x = 1;
       a = cf_fast_streams (m->fast_levels) * (m->fast_height + CF_FAST_ROWS - 1);
-      b = fast_batch (m) + n_source_rows (m);
+      b = cf_convolve_batch (m) + n_source_rows (m);
       break;
     case CF_PATH_SMALL:
       a = b = 0;
@@ -562,13 +561,6 @@ lay_out (Tile *tile, uint8_t *scratch, size_t *used)
   return rings;
 }
 
-/* Returns the samples in a row of inputs for so many columns of outputs. */
-static int
-row_of (const Tile *tile, int cols)
-{
-  return (cols + tile->m->c.w - 1) * tile->channels;
-}
-
 /* Returns the widest rows whose rings fit the level 2 cache. */
 int
 cf_convolve_max_width (const CfConvolveCpu *m, const CfConvolvePart *part, size_t *scratch)
@@ -579,12 +571,12 @@ cf_convolve_max_width (const CfConvolveCpu *m, const CfConvolvePart *part, size_
 
   tile.type = m->in[part->view].bytes - 1;
   for (; n > min_width; n /= 2) {
-    tile.n_in = n + row_of (&tile, 64);
+    tile.n_in = n + (m->c.w + 63) * tile.channels;
     if (lay_out (&tile, NULL, &used) <= RING_BUDGET)
       break;
   }
   /* the widest task of a narrower frame may be wider than those of this one, which are equally wide */
-  tile.n_in = row_of (&tile, cf_min (part->width, n / part->channels + 63));
+  tile.n_in = (cf_min (part->width, n / tile.channels + 63) + m->c.w - 1) * tile.channels;
   lay_out (&tile, NULL, &used);
   *scratch = used > *scratch ? used : *scratch;
   return n;
@@ -921,7 +913,7 @@ output_row (const Tile *tile, int o)
       break;
     case CF_PATH_FAST:
       fast_sums (tile, o);
-      for (int i = 0; i < fast_batch (m) && o + i < tile->rows; i++)
+      for (int i = 0; i < cf_convolve_batch (m) && o + i < tile->rows; i++)
         finish32 (tile, o + i, ring_row (&tile->b, i));
       break;
     default:
@@ -994,8 +986,8 @@ cf_convolve_run_task (void *data, int task, int thread)
   tile.direct = m->c.border == CF_BORDER_REPLICATE && part->action == CF_ACTION_FILTER && part->step == 1 &&
       view->bits == 8 * view->bytes;
   tile.n = tile.cols * tile.channels;
-  tile.n_in = row_of (&tile, tile.cols);
-  tile.inside = cf_min (left + tile.n_in / tile.channels, part->width) - left - tile.before;
+  tile.n_in = (tile.cols + m->c.w - 1) * tile.channels;
+  tile.inside = cf_min (left + tile.cols + m->c.w - 1, part->width) - left - tile.before;
   tile.fused = is_fused (&tile);
   tile.in_place = part->action == CF_ACTION_FILTER && (!part->keep || tile.fused) && part->step == 1 && !view->shift;
   lay_out (&tile, m->scratch + (size_t) thread * m->scratch_size, &used);
