@@ -15,11 +15,10 @@
 /* The finest unit of weights is 1 / 2^16. */
 #define MAX_SHIFT 16
 
-/* The taps as typed or as a preset defines them: t(i, j) = t[j * w + i]; ax, ay: the anchor. uniform: all of them are
- * t[0]. */
+/* The taps as typed or as a preset defines them: t(i, j) = t[j * w + i]; ax, ay: the anchor. n: how many there are, or
+ * 1 if all of them are t[0]. */
 typedef struct {
-  int w, h, ax, ay;
-  bool uniform;
+  int w, h, ax, ay, n;
   double t[CF_CONVOLVE_MAX * CF_CONVOLVE_MAX];
 } CfTaps;
 
@@ -36,10 +35,12 @@ max_side (const CfConvolveParams *p)
   return p->preset == CF_PRESET_LOG || p->preset == CF_PRESET_MOTION ? CF_CONVOLVE_MAX : CF_CONVOLVE_LONG;
 }
 
-/* Returns the axis of a preset whose sides or sigmas can differ; `side`: kernel-width or kernel-height. */
+/* Returns the axis of a preset whose sides or sigmas can differ. */
 static Axis
-make_axis (const CfConvolveParams *p, int side, double sigma)
+make_axis (const CfConvolveParams *p, bool is_y)
 {
+  const int side = is_y ? p->kernel_height : p->kernel_width;
+  const double sigma = is_y && p->sigma_y > 0 ? p->sigma_y : p->sigma;
   const bool fits_sigma = p->preset == CF_PRESET_GAUSS || p->preset == CF_PRESET_UNSHARP || p->preset == CF_PRESET_LOG;
   Axis axis = { .k = side ? side : p->kernel_size, .sigma_set = sigma };
 
@@ -48,18 +49,6 @@ make_axis (const CfConvolveParams *p, int side, double sigma)
   axis.k = axis.k ? axis.k : CF_CONVOLVE_DEFAULT;
   axis.sigma = fmax (0.01, sigma > 0 ? sigma : 0.3 * ((axis.k - 1) / 2 - 1) + 0.8);
   return axis;
-}
-
-static Axis
-axis_x (const CfConvolveParams *p)
-{
-  return make_axis (p, p->kernel_width, p->sigma);
-}
-
-static Axis
-axis_y (const CfConvolveParams *p)
-{
-  return make_axis (p, p->kernel_height, p->sigma_y > 0 ? p->sigma_y : p->sigma);
 }
 
 /* Fails for a side that is even or too large. */
@@ -89,6 +78,7 @@ set_sides (CfTaps *taps, int w, int h)
   taps->h = h;
   taps->ax = w / 2;
   taps->ay = h / 2;
+  taps->n = w * h;
 }
 
 static void
@@ -96,12 +86,6 @@ set_taps (CfTaps *taps, int side, const double *t)
 {
   set_sides (taps, side, side);
   memcpy (taps->t, t, (size_t) (side * side) * sizeof *t);
-}
-
-static void
-make_sharpen (CfTaps *taps, double a)
-{
-  set_taps (taps, 3, (const double[9]) { 0, -a, 0, -a, 1 + 4 * a, -a, 0, -a, 0 });
 }
 
 static void
@@ -153,21 +137,17 @@ make_motion (CfTaps *taps, int k, double angle)
     }
 }
 
-/* Writes the name of the kernel that error messages use. */
-static void
-name_kernel (const CfConvolveParams *p, char *out, size_t n)
+/* Returns the property that a custom kernel comes from. */
+static const char *
+source_of (const CfConvolveParams *p)
 {
-  if (p->preset == CF_PRESET_CUSTOM)
-    snprintf (out, n, "%s", p->kernel ? "kernel" : "kernel-file");
-  else
-    snprintf (out, n, "preset=%s", cf_convolve_preset_name (p->preset));
+  return p->kernel ? "kernel" : "kernel-file";
 }
 
 static CfCode
 make_custom (const CfConvolveParams *p, CfTaps *taps, CfStatus *status)
 {
-  const CfTextKind kind = { p->kernel ? "kernel" : "kernel-file", "a kernel", "\"0 -1 0; -1 5 -1; 0 -1 0\"",
-    CF_CONVOLVE_MAX };
+  const CfTextKind kind = { source_of (p), "a kernel", "\"0 -1 0; -1 5 -1; 0 -1 0\"", CF_CONVOLVE_MAX };
   const char *text = p->kernel ? p->kernel : p->file_text;
   CfCode code;
 
@@ -177,8 +157,7 @@ make_custom (const CfConvolveParams *p, CfTaps *taps, CfStatus *status)
   if (!text)
     return cf_text_unread (kind.what, p->kernel_file, status);
   code = cf_text_parse (&kind, text, taps->t, &taps->w, &taps->h, status);
-  taps->ax = taps->w / 2;
-  taps->ay = taps->h / 2;
+  set_sides (taps, taps->w, taps->h);
   return code;
 }
 
@@ -186,20 +165,20 @@ make_custom (const CfConvolveParams *p, CfTaps *taps, CfStatus *status)
 static CfCode
 make_taps (const CfConvolveParams *p, CfTaps *taps, CfStatus *status)
 {
-  const Axis x = axis_x (p), y = axis_y (p);
+  const Axis x = make_axis (p, false), y = make_axis (p, true);
+  const double a = p->amount;
 
-  taps->uniform = false;
   switch (p->preset) {
     case CF_PRESET_IDENTITY:
       set_taps (taps, 1, (const double[1]) { 1 });
       break;
     case CF_PRESET_BOX:
       set_sides (taps, x.k, y.k);
-      taps->uniform = true;
+      taps->n = 1;
       taps->t[0] = 1;
       break;
     case CF_PRESET_SHARPEN:
-      make_sharpen (taps, p->amount);
+      set_taps (taps, 3, (const double[9]) { 0, -a, 0, -a, 1 + 4 * a, -a, 0, -a, 0 });
       break;
     case CF_PRESET_LAPLACE:
       set_taps (taps, 3, (const double[9]) { 0, 1, 0, 1, -4, 1, 0, 1, 0 });
@@ -229,21 +208,15 @@ make_taps (const CfConvolveParams *p, CfTaps *taps, CfStatus *status)
 
 /* ---- weights ------------------------------------------------------------ */
 
-static int
-n_different (const CfTaps *taps)
-{
-  return taps->uniform ? 1 : taps->w * taps->h;
-}
-
 /* Fills sum and abs_sum. Returns whether the sums S of samples fit 32 bits (8-bit samples) or 62, which leaves room for
  * 2 S + add (CfConvolution.add). */
 static bool
 sums_fit (CfConvolution *c, const CfTaps *taps)
 {
-  const int n = n_different (taps), times = taps->w * taps->h / n;
+  const int times = taps->w * taps->h / taps->n;
 
   c->sum = c->abs_sum = 0;
-  for (int i = 0; i < n; i++) {
+  for (int i = 0; i < taps->n; i++) {
     c->sum += (int64_t) c->weights[i] * times;
     c->abs_sum += llabs ((long long) c->weights[i]) * times;
   }
@@ -259,15 +232,15 @@ is_integer (double t, int n)
   return fabs (v) < TWO31 && v == trunc (v);
 }
 
-/* Returns the smallest n for which all t 2^n and d 2^n are integers below 2^31, or -1. */
+/* Returns the smallest n for which the taps t 2^n and d 2^n are integers below 2^31, or -1. */
 static int
-find_scale (const CfTaps *taps, double d)
+find_scale (const double *t, int n_taps, double d)
 {
   for (int n = 0; n <= MAX_SHIFT; n++) {
     bool integral = is_integer (d, n);
 
-    for (int i = 0; integral && i < n_different (taps); i++)
-      integral = is_integer (taps->t[i], n);
+    for (int i = 0; integral && i < n_taps; i++)
+      integral = is_integer (t[i], n);
     if (integral)
       return n;
   }
@@ -279,7 +252,7 @@ exact_weights (CfConvolution *c, const CfTaps *taps, double d, int n)
 {
   double sign = d < 0 ? -1 : 1;
 
-  for (int i = 0; i < n_different (taps); i++)
+  for (int i = 0; i < taps->n; i++)
     c->weights[i] = (int32_t) ldexp (sign * taps->t[i], n);
   c->divisor = (int64_t) ldexp (sign * d, n);
   return sums_fit (c, taps);
@@ -293,7 +266,7 @@ rounded_weights (CfConvolution *c, const CfTaps *taps, double d, double target, 
   int centre = taps->ay * taps->w + taps->ax;
   int64_t sum = 0;
 
-  for (int i = 0; i < n_different (taps); i++) {
+  for (int i = 0; i < taps->n; i++) {
     double v = round (ldexp (taps->t[i] / d, s));
 
     if (!(fabs (v) < TWO31))
@@ -317,19 +290,20 @@ static CfCode
 too_large (const CfConvolveParams *p, int bits, const CfTaps *taps, double sum, double d, CfStatus *status)
 {
   double limit = floor (2147483647.0 / (bits == 8 ? 255 : 1));
-  char what[40], divided[40] = "";
+  char divided[40] = "";
+  bool custom = p->preset == CF_PRESET_CUSTOM;
   int largest = 0;
 
-  for (int i = 1; i < n_different (taps); i++)
+  for (int i = 1; i < taps->n; i++)
     if (fabs (taps->t[i]) > fabs (taps->t[largest]))
       largest = i;
-  name_kernel (p, what, sizeof what);
   if (d != 1)
     snprintf (divided, sizeof divided, " divided by %g", d);
   return cf_fail (status, CF_BAD_VALUE,
-      "%s, row %d, column %d: the weight %g is too large for %d-bit video; the "
+      "%s%s, row %d, column %d: the weight %g is too large for %d-bit video; the "
       "absolute weights%s must add up to at most %.0f, not %g",
-      what, largest / taps->w + 1, largest % taps->w + 1, taps->t[largest], bits, divided, limit, sum);
+      custom ? "" : "preset=", custom ? source_of (p) : cf_convolve_preset_name (p->preset), largest / taps->w + 1,
+      largest % taps->w + 1, taps->t[largest], bits, divided, limit, sum);
 }
 
 /* Makes weights and divisor of S / D, before flip and the division by a common power of two. */
@@ -337,13 +311,13 @@ static CfCode
 make_weights (const CfConvolveParams *p, const CfTaps *taps, CfConvolution *c, CfStatus *status)
 {
   double sum = 0, abs_sum = 0, d = p->divisor, target = NAN;
-  int n, times = taps->w * taps->h / n_different (taps);
+  int n, times = taps->w * taps->h / taps->n;
 
   c->w = taps->w;
   c->h = taps->h;
   c->ax = taps->ax;
   c->ay = taps->ay;
-  for (int i = 0; i < n_different (taps); i++) {
+  for (int i = 0; i < taps->n; i++) {
     sum += taps->t[i] * times;
     abs_sum += fabs (taps->t[i]) * times;
   }
@@ -355,7 +329,7 @@ make_weights (const CfConvolveParams *p, const CfTaps *taps, CfConvolution *c, C
     d = none ? 1 : sum;
     target = none ? 0 : 1;
   }
-  n = find_scale (taps, d);
+  n = find_scale (taps->t, taps->n, d);
   if (n >= 0 && exact_weights (c, taps, d, n))
     return CF_OK;
   for (int s = MAX_SHIFT; s >= 0 && n != 0; s--)
@@ -382,12 +356,11 @@ static void
 divide_by_two_power (CfConvolution *c, int n)
 {
   uint64_t all = (uint64_t) c->divisor;
-  int shift = 0;
+  int shift;
 
   for (int i = 0; i < n; i++)
     all |= (uint64_t) (int64_t) c->weights[i];
-  while (!(all >> shift & 1))
-    shift++;
+  shift = __builtin_ctzll (all);
   for (int i = 0; i < n; i++)
     c->weights[i] /= 1 << shift;
   c->divisor >>= shift;
@@ -412,18 +385,16 @@ common_divisor (int32_t a, int32_t b)
 static bool
 separate (CfConvolution *c)
 {
-  const int32_t *first = NULL;
+  const int32_t *first;
   int32_t divisor = 0;
-  int lead = 0;
+  int at = 0, lead;
 
-  for (int j = 0; j < c->h && !first; j++)
-    for (int i = 0; i < c->w && !first; i++)
-      if (c->weights[j * c->w + i]) {
-        first = &c->weights[j * c->w];
-        lead = i;
-      }
-  if (!first)
+  while (at < c->w * c->h && !c->weights[at])
+    at++;
+  if (at == c->w * c->h)
     return true; /* all weights are 0 */
+  lead = at % c->w;
+  first = &c->weights[at - lead];
   for (int i = 0; i < c->w; i++)
     divisor = common_divisor (divisor, first[i]);
   for (int i = 0; i < c->w; i++)
@@ -455,32 +426,23 @@ spread_weight (CfConvolution *c)
   c->box = weight == 1;
 }
 
-static bool
-is_short (const CfConvolution *c)
-{
-  return c->w <= CF_CONVOLVE_MAX && c->h <= CF_CONVOLVE_MAX;
-}
-
 /* ---- gauss -------------------------------------------------------------- */
 
 static void
 gauss_axis (const Axis *axis, int32_t one, int32_t *out)
 {
   static const double small[3][4] = { { 2, 1 }, { 6, 4, 1 }, { 9, 7, 3.5, 1 } };
-  static const double small_sum[3] = { 4, 16, 32 };
   double g[CF_CONVOLVE_LONG / 2 + 1], sum = 0, carry = 0;
   int r = (axis->k - 1) / 2;
   int32_t left = one;
 
-  if (axis->sigma_set == 0 && r >= 1 && r <= 3) {
-    sum = small_sum[r - 1];
+  if (axis->sigma_set == 0 && r >= 1 && r <= 3)
     memcpy (g, small[r - 1], sizeof small[0]);
-  } else {
-    for (int i = -r; i <= r; i++) {
-      g[abs (i)] = exp (-(double) (i * i) / (2 * axis->sigma * axis->sigma));
-      sum += g[abs (i)];
-    }
-  }
+  else
+    for (int i = 0; i <= r; i++)
+      g[i] = exp (-(double) (i * i) / (2 * axis->sigma * axis->sigma));
+  for (int i = -r; i <= r; i++)
+    sum += g[abs (i)];
   for (int i = r; i > 0; i--) {
     double exact = g[i] / sum * one + carry;
     double n = rint (exact);
@@ -496,7 +458,7 @@ static void
 make_gauss (const CfConvolveParams *p, CfConvolution *c)
 {
   int32_t one = c->bits == 8 ? 256 : 65536;
-  const Axis x = axis_x (p), y = axis_y (p);
+  const Axis x = make_axis (p, false), y = make_axis (p, true);
 
   c->w = x.k;
   c->h = y.k;
@@ -506,7 +468,7 @@ make_gauss (const CfConvolveParams *p, CfConvolution *c)
   gauss_axis (&y, one, c->col);
   c->separable = true;
   c->divisor = c->sum = c->abs_sum = (int64_t) one * one;
-  c->dense = c->bits == 8 && is_short (c);
+  c->dense = c->bits == 8 && cf_max (c->w, c->h) <= CF_CONVOLVE_MAX;
   for (int i = 0; c->dense && i < c->w * c->h; i++)
     c->weights[i] = c->row[i % c->w] * c->col[i / c->w];
 }
@@ -542,7 +504,6 @@ find_magic (CfConvolution *c)
 {
   int64_t up = (c->abs_sum + c->sum) / 2 * c->max * 2, down = (c->abs_sum - c->sum) / 2 * c->max * 2;
   uint64_t d = 2 * (uint64_t) c->divisor;
-  int bits = 1;
 
   c->narrow = d < (uint64_t) 1 << 31;
   for (int i = 0; i < 2; i++)
@@ -550,11 +511,9 @@ find_magic (CfConvolution *c)
         c->add[i] >= -INT32_MAX;
   if (!c->narrow)
     return;
-  while ((uint64_t) 1 << bits < d)
-    bits++;
-  /* magic = 2^shift / d rounded up is too large by less than 1, which adds less
-   * than 2^31 / 2^(31 + bits) <= 1 / d to any quotient. */
-  c->shift = 31 + bits;
+  /* With d at most 2^(shift - 31), magic = 2^shift / d rounded up is too large by less than 1, which adds less than
+   * 2^31 / 2^shift <= 1 / d to any quotient. */
+  c->shift = 31 + (64 - __builtin_clzll (d - 1));
   c->magic = (uint32_t) ((((uint64_t) 1 << c->shift) + d - 1) / d);
 }
 
@@ -581,7 +540,7 @@ make_magnitude (const CfConvolveParams *p, CfConvolution *c)
   double d = p->divisor == 0 ? 1 : p->divisor, sign = d < 0 ? -1 : 1;
   /* 2^40: with this factor every gradient other than 0 saturates. */
   const double limit = 1099511627776.0;
-  bool exact = false;
+  const int shift = find_scale (NULL, 0, d);
 
   c->op = CF_CONVOLVE_MAGNITUDE;
   c->w = c->h = 3;
@@ -592,13 +551,10 @@ make_magnitude (const CfConvolveParams *p, CfConvolution *c)
     c->weights_y[i] = x[i % 3 * 3 + i / 3];
   }
   c->abs_sum = 4 * m + 2 * n;
-  for (int s = 0; s <= MAX_SHIFT && !exact; s++)
-    if (is_integer (d, s)) {
-      c->factor = (int64_t) sign * (1 << s);
-      c->divisor = (int64_t) ldexp (sign * d, s);
-      exact = true;
-    }
-  if (!exact) {
+  if (shift >= 0) {
+    c->factor = (int64_t) sign * (1 << shift);
+    c->divisor = (int64_t) ldexp (sign * d, shift);
+  } else {
     c->factor = (int64_t) fmax (-limit, fmin (limit, round (65536 / d)));
     c->divisor = 65536;
   }
@@ -618,11 +574,11 @@ make_linear (const CfConvolveParams *p, CfConvolution *c, CfStatus *status)
   code = make_weights (p, &taps, c, status);
   if (code != CF_OK)
     return code;
-  c->dense = is_short (c);
-  if (p->flip && !taps.uniform)
+  c->dense = cf_max (c->w, c->h) <= CF_CONVOLVE_MAX;
+  if (p->flip && taps.n > 1)
     flip_weights (c);
-  divide_by_two_power (c, n_different (&taps));
-  if (taps.uniform) {
+  divide_by_two_power (c, taps.n);
+  if (taps.n == 1) {
     spread_weight (c);
     return CF_OK;
   }
@@ -732,24 +688,18 @@ void
 cf_convolve_cells (const CfConvolution *c, const CfVideo *video, int width, int height, int *nx, int *ny)
 {
   const bool wide = video->width > video->height;
-  const int s = wide ? video->height : video->width, longer = wide ? video->width : video->height;
+  const int s = cf_min (video->width, video->height), longer = cf_max (video->width, video->height);
   const int n = cf_min (c->blocks, s < 4 ? 1 : s / 4),
             n_longer = cf_min ((2 * longer * n + s) / (2 * s), longer < 4 ? 1 : longer / 4);
 
-  if (c->op == CF_CONVOLVE_FILL) {
-    *nx = *ny = 1;
-    return;
-  }
-  *nx = cf_min (width, wide ? n_longer : n);
-  *ny = cf_min (height, wide ? n : n_longer);
+  *nx = c->op == CF_CONVOLVE_FILL ? 1 : cf_min (width, wide ? n_longer : n);
+  *ny = c->op == CF_CONVOLVE_FILL ? 1 : cf_min (height, wide ? n : n_longer);
 }
 
 /* With n = s there are n L cells; with n < s at most n (n L / s + 1 / 2), which is less. */
 size_t
 cf_convolve_max_cells (const CfVideo *video)
 {
-  const bool wide = video->width > video->height;
-  const int s = wide ? video->height : video->width, longer = wide ? video->width : video->height;
-
-  return (size_t) cf_min (s, CF_CONVOLVE_MAX_BLOCKS) * (size_t) longer;
+  return (size_t) cf_min (cf_min (video->width, video->height), CF_CONVOLVE_MAX_BLOCKS) *
+      (size_t) cf_max (video->width, video->height);
 }

@@ -12,23 +12,15 @@ add_shifted (const uint16_t *from, int shift, int n, uint16_t *to)
         *(const U2u *) (const void *) (from + p + shift);
 }
 
-#if N4 == 16
-#define LANES(f) \
-  { f (0), f (1), f (2), f (3), f (4), f (5), f (6), f (7), f (8), f (9), f (10), f (11), f (12), f (13), f (14), \
-    f (15) }
-#elif N4 == 8
-#define LANES(f) { f (0), f (1), f (2), f (3), f (4), f (5), f (6), f (7) }
-#else
-#define LANES(f) { f (0), f (1), f (2), f (3) }
-#endif
-#define UP(l) ((l) < by ? (l) : N4 + (l) - by)
-#define LAST(l) (N4 - step + (l) % step)
-
 /* Returns x[l - by] in lane l, 0 in the first `by` lanes. */
-static inline U4
+ALWAYS_INLINE U4
 shift_lanes (U4 x, int by)
 {
-  return shuffle4 ((U4) { 0 }, x, (U4) LANES (UP));
+  U4 order;
+
+  for (int l = 0; l < N4; l++)
+    order[l] = (uint32_t) (l < by ? l : N4 + l - by);
+  return shuffle4 ((U4) { 0 }, x, order);
 }
 
 /* Loads sums of columns, of 32 bits (`wide`) or of 16, from number `at` on. */
@@ -47,13 +39,15 @@ scan_body (int step, const void *column, bool wide, int w, int n, int32_t *s, co
     void *out)
 {
   uint32_t first[4] = { 0 }; /* of each channel, the sum of the columns before the first that is added */
-  U4 before, last = LANES (LAST);
+  U4 before, last;
 
   for (int i = 0; i < (w - 1) * step; i += step)
     for (int c = 0; c < step; c++)
       first[c] += wide ? ((const uint32_t *) column)[i + c] : ((const uint16_t *) column)[i + c];
-  for (int l = 0; l < N4; l++)
+  for (int l = 0; l < N4; l++) {
     before[l] = first[l % step];
+    last[l] = (uint32_t) (N4 - step + l % step);
+  }
   for (int p = 0; p < n; p += 4 * N4) {
     U4 sum[4];
 
@@ -111,19 +105,14 @@ scan_pixels (const uint16_t *column, int w, int n, const CfRounding *r, const Cf
 }
 
 static void
-scan (const void *column, bool wide, int w, int step, int n, int32_t *s)
-{
-  if (wide)
-    EACH_STEP (step, scan_body, column, true, w, n, s, NULL, NULL, NULL)
-  else
-    EACH_STEP (step, scan_body, column, false, w, n, s, NULL, NULL, NULL)
-}
-
-static void
-scan_out (const void *column, bool wide, int w, int step, int max_column, int n, const CfRounding *r,
+scan (const void *column, bool wide, int w, int step, int max_column, int n, int32_t *s, const CfRounding *r,
     const CfKeep *keep, void *out)
 {
-  if (wide)
+  if (s && wide)
+    EACH_STEP (step, scan_body, column, true, w, n, s, NULL, NULL, NULL)
+  else if (s)
+    EACH_STEP (step, scan_body, column, false, w, n, s, NULL, NULL, NULL)
+  else if (wide)
     EACH_STEP (step, scan_body, column, true, w, n, NULL, r, keep, out)
   else if (step == 4 && max_column * (N4 / 4) < 1 << 15)
     scan_pixels (column, w, n, r, keep, out);
@@ -132,8 +121,8 @@ scan_out (const void *column, bool wide, int w, int step, int max_column, int n,
 }
 
 ALWAYS_INLINE void
-add_columns_out_body (const CfTap *columns, int n_columns, int n, const CfRounding *r, uint16_t *out, bool power,
-    bool ties, bool scaled, bool neighbours)
+add_columns_out_body (const CfTap *columns, int n_columns, int n, const CfRounding *r, uint16_t *out, bool neighbours,
+    bool power, bool ties, bool scaled)
 {
   const CfRounding rounding = *r; /* a copy: the compiler need not reload it after stores to `out` */
 
@@ -153,18 +142,14 @@ add_columns_out_body (const CfTap *columns, int n_columns, int n, const CfRoundi
 static void
 add_columns_out (const CfTap *columns, int n_columns, int n, const CfRounding *r, uint16_t *out)
 {
-  bool scaled = r->by_scale && !r->ties && r->log2 < 0;
+  bool scaled = r->by_scale && !r->ties && r->log2 < 0, near = are_neighbours (columns, 4);
 
-  if (scaled && n_columns == 3 && are_neighbours (columns, 4))
-    add_columns_out_body (columns, 3, n, r, out, false, false, true, true);
-  else if (scaled && n_columns == 5 && are_neighbours (columns, 4))
-    add_columns_out_body (columns, 5, n, r, out, false, false, true, true);
+  if (scaled && n_columns == 3 && near)
+    add_columns_out_body (columns, 3, n, r, out, true, false, false, true);
+  else if (scaled && n_columns == 5 && near)
+    add_columns_out_body (columns, 5, n, r, out, true, false, false, true);
   else if (scaled && n_columns == 3)
-    add_columns_out_body (columns, 3, n, r, out, false, false, true, false);
-  else if (scaled)
-    add_columns_out_body (columns, n_columns, n, r, out, false, false, true, false);
-  else if (r->ties || r->log2 >= 0)
-    add_columns_out_body (columns, n_columns, n, r, out, r->log2 >= 0, r->ties, false, false);
+    add_columns_out_body (columns, 3, n, r, out, false, false, false, true);
   else
-    add_columns_out_body (columns, n_columns, n, r, out, false, false, false, false);
+    EACH_ROUNDING (r, add_columns_out_body, columns, n_columns, n, r, out, false)
 }

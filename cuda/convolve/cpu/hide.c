@@ -69,18 +69,18 @@ cf_convolve_hide_scratch_size (const CfConvolveCpu *m)
 
 /* Fills a strip with the views of in[first]'s plane and field. */
 static void
-make_strip (const CfConvolveCpu *m, const CfVideo *video, int n, CfConvolveStrip *s)
+make_strip (const CfConvolveCpu *m, CfConvolveStrip *s)
 {
   const CfView *lead = &m->in[s->first];
   int group = 1, nx;
 
   s->height = lead->height;
-  s->samples = (int) (cf_plane_row_bytes (m->format, video->width, lead->plane) / lead->bytes);
+  s->samples = (int) (cf_plane_row_bytes (m->format, m->video->width, lead->plane) / lead->bytes);
   s->whole = s->samples;
-  for (int i = 0; i < n; i++)
+  for (int i = 0; i < m->n_views; i++)
     if (is_in (m, s, i))
       group = m->in[i].step > group ? m->in[i].step : group;
-  for (int i = 0; i < n; i++) {
+  for (int i = 0; i < m->n_views; i++) {
     const CfView *view = &m->in[i];
     const int offset = component_of (m, view)->offset, whole = view->width * view->step / group * group;
 
@@ -97,17 +97,16 @@ make_strip (const CfConvolveCpu *m, const CfVideo *video, int n, CfConvolveStrip
   }
   s->in_pitch = lead->pitch;
   s->out_pitch = m->out[s->first].pitch;
-  cf_convolve_cells (&m->c, video, lead->width, lead->height, &nx, &s->ny);
+  cf_convolve_cells (&m->c, m->video, lead->width, lead->height, &nx, &s->ny);
 }
 
 static void
-make_strips (CfConvolveCpu *m, const CfVideo *video, int n)
+make_strips (CfConvolveCpu *m)
 {
   uint32_t *cells = m->cells;
 
   m->n_strips = 0;
-  m->n_views = n;
-  for (int i = 0; i < n; i++) {
+  for (int i = 0; i < m->n_views; i++) {
     CfConvolveStrip *s = &m->strips[m->n_strips];
     bool done = false;
 
@@ -116,7 +115,7 @@ make_strips (CfConvolveCpu *m, const CfVideo *video, int n)
     if (done)
       continue;
     *s = (CfConvolveStrip) { .first = i, .cells = cells };
-    make_strip (m, video, n, s);
+    make_strip (m, s);
     cells += (size_t) s->ny * (size_t) s->samples;
     m->n_strips++;
   }
@@ -186,7 +185,7 @@ join_means (uint32_t *row, const CfView *view, int nx)
 }
 
 static void
-make_row (const CfConvolveCpu *m, const CfVideo *video, const CfConvolveStrip *s, int j)
+make_row (const CfConvolveCpu *m, const CfConvolveStrip *s, int j)
 {
   uint32_t *cells = s->cells + (size_t) j * (size_t) s->samples;
 
@@ -197,7 +196,7 @@ make_row (const CfConvolveCpu *m, const CfVideo *video, const CfConvolveStrip *s
 
     if (!is_in (m, s, i) || !view->filtered)
       continue;
-    cf_convolve_cells (&m->c, video, view->width, view->height, &nx, &ny);
+    cf_convolve_cells (&m->c, m->video, view->width, view->height, &nx, &ny);
     for (int x = 0; m->c.op == CF_CONVOLVE_FILL && x < view->width; x++)
       row[x * view->step] = m->c.fill[view->component] * 256u;
     if (m->c.op != CF_CONVOLVE_FILL)
@@ -255,7 +254,7 @@ paint (const CfConvolveCpu *m, const CfConvolveStrip *s, int task, uint8_t *scra
     else if (!s->keep)
       memcpy (out, out - s->out_pitch, (size_t) (s->whole * bytes));
     if (s->keep)
-      m->simd->blend (out, s->in + (size_t) y * s->in_pitch, s->keep, s->whole / 4, scratch);
+      m->simd->blend (out, s->in + (size_t) y * s->in_pitch, s->keep, s->whole / 4, scratch, false);
     if (s->whole < s->samples)
       paint_rest (m, s, y, a, b, f);
     before = place;
@@ -264,51 +263,45 @@ paint (const CfConvolveCpu *m, const CfConvolveStrip *s, int task, uint8_t *scra
 
 /* ---- a frame ------------------------------------------------------------- */
 
-typedef enum { SUM, MEAN, PAINT, N_PASSES } Pass;
-
-typedef struct {
-  const CfConvolveCpu *m;
-  const CfVideo *video;
-  Pass pass;
-} Hide;
+enum { SUM, MEAN, PAINT, N_PASSES };
 
 /* Returns the tasks of a strip. */
 static int
-n_tasks (const Hide *hide, const CfConvolveStrip *s)
+n_tasks (const CfConvolveCpu *m, const CfConvolveStrip *s)
 {
-  if (hide->pass == SUM)
-    return s->filtered && hide->m->c.op != CF_CONVOLVE_FILL ? s->ny * cf_divide_up (s->samples, SUM_SAMPLES) : 0;
-  return hide->pass == MEAN ? s->ny : cf_divide_up (s->height, paint_rows (s));
+  if (m->pass == SUM)
+    return s->filtered && m->c.op != CF_CONVOLVE_FILL ? s->ny * cf_divide_up (s->samples, SUM_SAMPLES) : 0;
+  return m->pass == MEAN ? s->ny : cf_divide_up (s->height, paint_rows (s));
 }
 
 static void
 run_task (void *data, int task, int thread)
 {
-  const Hide *hide = data;
-  const CfConvolveStrip *s = hide->m->strips;
-  uint8_t *scratch = hide->m->scratch + (size_t) thread * hide->m->scratch_size;
+  const CfConvolveCpu *m = data;
+  const CfConvolveStrip *s = m->strips;
+  uint8_t *scratch = m->scratch + (size_t) thread * m->scratch_size;
 
-  for (; task >= n_tasks (hide, s); s++)
-    task -= n_tasks (hide, s);
-  if (hide->pass == SUM)
-    sum_columns (hide->m, s, task, scratch);
-  else if (hide->pass == MEAN)
-    make_row (hide->m, hide->video, s, task);
+  for (; task >= n_tasks (m, s); s++)
+    task -= n_tasks (m, s);
+  if (m->pass == SUM)
+    sum_columns (m, s, task, scratch);
+  else if (m->pass == MEAN)
+    make_row (m, s, task);
   else
-    paint (hide->m, s, task, scratch);
+    paint (m, s, task, scratch);
 }
 
 void
 cf_convolve_hide (CfConvolveCpu *m, const CfVideo *video, int n)
 {
-  Hide hide = { m, video, SUM };
-
-  make_strips (m, video, n);
-  for (; hide.pass < N_PASSES; hide.pass++) {
+  m->video = video;
+  m->n_views = n;
+  make_strips (m);
+  for (m->pass = SUM; m->pass < N_PASSES; m->pass++) {
     int tasks = 0;
 
     for (int i = 0; i < m->n_strips; i++)
-      tasks += n_tasks (&hide, &m->strips[i]);
-    cf_parallel_for (tasks, run_task, &hide);
+      tasks += n_tasks (m, &m->strips[i]);
+    cf_parallel_for (tasks, run_task, m);
   }
 }

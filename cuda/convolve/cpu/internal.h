@@ -10,18 +10,18 @@
 
 #include <string.h>
 
-/* The variants that a user of the library can prefer by name. Each has one or more arithmetic PATHS, which differ in
- * the width of the integers that hold sums. */
+/* The variants that a user of the library can prefer by name, in measured order of speed. Each has one or more
+ * arithmetic PATHS, which differ in the width of the integers that hold sums. */
 typedef enum {
   CF_CONVOLVE_V_COPY,
-  CF_CONVOLVE_V_BOX,
+  CF_CONVOLVE_V_HIDE,
   CF_CONVOLVE_V_MAGNITUDE,
+  CF_CONVOLVE_V_BOX,
   CF_CONVOLVE_V_SEPARABLE,
   CF_CONVOLVE_V_FAST,
   CF_CONVOLVE_V_DIRECT,
   CF_CONVOLVE_V_SPLIT,
   CF_CONVOLVE_V_WIDE,
-  CF_CONVOLVE_V_HIDE,
   CF_CONVOLVE_N_VARIANTS
 } CfConvolveVariant;
 
@@ -88,20 +88,17 @@ typedef struct {
   CfFormat format;
   const void *params; /* of which c was made */
   CfConvolution c;
-  CfConvolvePath path[2]; /* for luma and chroma */
+  CfConvolvePath path;
   CfRounding rounding[2]; /* for luma and chroma */
-  bool narrow[2];         /* 32 bits suffice for rounding (round32, unsharp32) */
 
   /* separable: row and column without the powers of two that D contains, too */
   int32_t row[CF_CONVOLVE_LONG], col[CF_CONVOLVE_LONG];
-  bool symmetric;        /* the row's weights are symmetric */
-  bool rows_signed;      /* sums of a row can be negative */
-  bool words;            /* horizontal pass by products of pairs, of samples minus 32768 */
-  int32_t words_initial; /* words: the initial value of horizontal sums, which undoes that subtraction */
-  int64_t offset;        /* ROWS_SPLIT, SPLIT, GROUPS: added to the sums to undo subtractions of 32768 */
-  bool halves[2];        /* ROWS_SPLIT: halves_out can round, for luma and chroma */
-  bool centered;         /* pairs hold samples (or sums) minus 32768 */
-  int32_t initial;       /* centered: the initial value of sums, which undoes that subtraction */
+  bool symmetric;   /* the row's weights are symmetric */
+  bool rows_signed; /* sums of a row can be negative */
+  bool words;       /* horizontal pass by products of pairs, of samples minus 32768 */
+  bool centered;    /* pairs hold samples (or sums) minus 32768 */
+  int32_t initial;  /* the initial value of sums (ROWS_32: horizontal ones), which undoes that subtraction */
+  int64_t offset;   /* ROWS_SPLIT, SPLIT, GROUPS: added to the sums to undo it */
 
   bool columns16; /* box: 16 bits hold sums of columns */
 
@@ -118,8 +115,8 @@ typedef struct {
 
   CfConvolvePart parts[CF_MAX_VIEWS];
   int n_parts, n_tasks;
-  uint8_t *scratch; /* scratch_size bytes for each thread */
-  size_t scratch_size;
+  uint8_t *scratch; /* scratch_size bytes for each thread; tasks need so many */
+  size_t scratch_size, needed;
 
   CfView in[CF_MAX_VIEWS], out[CF_MAX_VIEWS]; /* of the frame that enqueue filters */
 
@@ -127,7 +124,8 @@ typedef struct {
   CfVideo largest;
   uint32_t *cells;
   CfConvolveStrip strips[CF_MAX_VIEWS];
-  int n_strips, n_views;
+  int n_strips, n_views, pass;
+  const CfVideo *video; /* of the frame */
 } CfConvolveCpu;
 
 #define CF_FEW_COLUMNS 7 /* up to this width a box adds up its columns without levels or running sums */
@@ -144,12 +142,11 @@ cf_convolve_byte_mask (unsigned byte)
   return mask;
 }
 
-/* Returns whether one loop can make running sums and round them to 8-bit samples (scan_out). */
+/* Returns whether one loop can make running sums and round them to 8-bit samples (scan). */
 static inline bool
-cf_can_fuse_scan (const CfConvolveCpu *m, int kind)
+cf_can_fuse_scan (const CfRounding *r)
 {
-  return m->c.bits == 8 && m->narrow[kind] && m->rounding[kind].by_scale && m->rounding[kind].log2 < 0 &&
-      !m->rounding[kind].ties;
+  return r->max == 255 && r->narrow && r->by_scale && r->log2 < 0 && !r->ties;
 }
 
 /* Allocates the memory for cf_convolve_hide. Returns CF_NO_MEMORY where there is none. */
@@ -164,14 +161,13 @@ void cf_convolve_hide (CfConvolveCpu *m, const CfVideo *video, int n);
 bool cf_fast_prepare (CfConvolveCpu *m);
 /* Returns whether the kernel may be supported and this is faster than CF_PATH_PAIRS, by a model of the cost. */
 bool cf_fast_is_faster (CfConvolveCpu *m);
-/* Returns the bytes of scratch memory for a task of this part, or of the same part of a smaller frame. */
-size_t cf_convolve_scratch_size (const CfConvolveCpu *m, const CfConvolvePart *part);
-/* Returns how many samples a row of a task of this part should have at most. */
-int cf_convolve_max_width (const CfConvolveCpu *m, const CfConvolvePart *part);
+/* Returns how many samples a row of a task of this part should have at most. Raises *scratch to the bytes of scratch
+ * memory for a task of this part, or of the same part of a smaller frame. */
+int cf_convolve_max_width (const CfConvolveCpu *m, const CfConvolvePart *part, size_t *scratch);
 /* Returns how many rows of outputs the path makes at a time. */
-int cf_convolve_batch (const CfConvolveCpu *m, CfConvolvePath path);
-/* Runs one task of a part. Tasks of a frame are independent: each writes its own outputs. `scratch` is the calling
- * thread's, scratch_size bytes. */
-void cf_convolve_run_task (const CfConvolveCpu *m, const CfConvolvePart *part, int task, uint8_t *scratch);
+int cf_convolve_batch (const CfConvolveCpu *m);
+/* Runs one task of a frame, for cf_parallel_for; `data`: the CfConvolveCpu. Tasks are independent: each writes its own
+ * outputs. */
+void cf_convolve_run_task (void *data, int task, int thread);
 
 #endif

@@ -95,7 +95,7 @@ vertical_bytes (const CfTap *rows, int h, int n, const CfRounding *r, const CfKe
 {
   if (r->ties)
     vertical16_body_1 (rows, h, n, r, keep, out, r->log2 >= 0, true, ANY, true);
-  else if (h == 3 && r->log2 >= 0 && rows[0].weight == 1 && rows[1].weight == 2 && rows[2].weight == 1)
+  else if (h == 3 && r->log2 >= 0 && rows[0].weight[0] == 1 && rows[1].weight[0] == 2 && rows[2].weight[0] == 1)
     vertical16_body_1 (rows, 3, n, r, keep, out, true, false, ONE_TWO_ONE, true);
   else
     vertical16_body_1 (rows, h, n, r, keep, out, r->log2 >= 0, false, ANY, true);
@@ -335,7 +335,7 @@ vertical_upper_lower_body (const CfTap *rows, int h, int half, int n, const CfRo
 
   for (int j = 0; j < h; j++) {
     at[j] = rows[j].data;
-    weight_of[j] = (uint16_t) (weights == ONE_TWO_ONE ? 1 + j % 2 : rows[j].weight);
+    weight_of[j] = (uint16_t) (weights == ONE_TWO_ONE ? 1 + j % 2 : rows[j].weight[0]);
   }
   for (int p = 0; p < n; p += N2) {
     U2 upper = { 0 }, lower = add, q;
@@ -379,7 +379,7 @@ vertical_upper_lower (const CfTap *rows, int h, int n, const CfRounding *r, cons
 {
   int half = symmetric_rows (rows, h);
 
-  if (h == 3 && half && rows[0].weight == 1 && rows[1].weight == 2 && !x)
+  if (h == 3 && half && rows[0].weight[0] == 1 && rows[1].weight[0] == 2 && !x)
     vertical_upper_lower_body (rows, 3, 1, n, r, NULL, out, ONE_TWO_ONE);
   else if (h == 5 && half && !x)
     vertical_upper_lower_body (rows, 5, 2, n, r, NULL, out, ANY);

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const variants[CF_CONVOLVE_N_VARIANTS + 1] = { "copy", "box", "magnitude", "separable", "fast",
-  "direct", "split", "wide", "hide", NULL };
+static const char *const variants[CF_CONVOLVE_N_VARIANTS + 1] = { "copy", "hide", "magnitude", "box", "separable",
+  "fast", "direct", "split", "wide", NULL };
 
 static const CfConvolveSimd *const simd[] = CF_ISA_TABLES (cf_convolve_simd);
 
@@ -30,11 +30,9 @@ exact_log2 (int64_t v)
 static void
 set_reduced (CfRounding *r, int64_t d)
 {
-  int common = r->amount ? __builtin_ctz ((unsigned) r->amount) : 8;
-  int64_t add;
+  const int common = r->amount ? cf_min (__builtin_ctz ((unsigned) r->amount), 8) : 8;
+  const int64_t add = r->add >> common;
 
-  common = common < 8 ? common : 8;
-  add = r->add >> common;
   r->is_reduced = r->log2 >= 8 && d < 1 << 15 && add < 1 << 30 && add > -(1 << 30) &&
       (r->amount >> common) * d * r->max < 1 << 30;
   if (!r->is_reduced)
@@ -54,7 +52,7 @@ set_rounding (CfConvolveCpu *m, int kind, int reduced)
   const CfConvolution *c = &m->c;
   CfRounding *r = &m->rounding[kind];
   int64_t cut = ((int64_t) 1 << reduced) - 1, d = c->divisor >> reduced;
-  bool unsharp = c->op == CF_CONVOLVE_UNSHARP;
+  bool unsharp = c->op == CF_CONVOLVE_UNSHARP, shifts;
 
   *r = (CfRounding) {
     .max = c->max,
@@ -78,29 +76,22 @@ set_rounding (CfConvolveCpu *m, int kind, int reduced)
     r->by_scale = true;
     r->offset = (float) ((double) r->add * r->inverse);
   }
-  m->narrow[kind] = c->narrow;
   /* a shift needs no multiplier, and 32 bits may hold the reduced sums */
-  if (c->op == CF_CONVOLVE_LINEAR && r->log2 >= 0 && r->log2 < 31 && r->add > -(1 << 30) && r->add < 1 << 30 &&
-      (c->abs_sum >> reduced) < (1 << 29) / c->max)
-    m->narrow[kind] = true;
-  if (c->op == CF_CONVOLVE_MAGNITUDE) {
-    int64_t factor = c->factor < 0 ? -c->factor : c->factor, add = r->add < 0 ? -r->add : r->add;
-
-    m->narrow[kind] = r->log2 >= 0 && r->log2 < 31 && factor < 1 << 20 && add < 1 << 30 &&
-        2 * factor * c->abs_sum * c->max < 1 << 30;
-  } else if (unsharp) {
-    int64_t high;
-
-    set_reduced (r, d);
+  shifts = r->log2 >= 0 && r->log2 < 31 && llabs (r->add) < 1 << 30;
+  r->narrow = c->narrow || (c->op == CF_CONVOLVE_LINEAR && shifts && (c->abs_sum >> reduced) < (1 << 29) / c->max);
+  if (c->op == CF_CONVOLVE_MAGNITUDE)
+    r->narrow = shifts && llabs (c->factor) < 1 << 20 && 2 * llabs (c->factor) * c->abs_sum * c->max < 1 << 30;
+  if (!unsharp)
+    return;
+  set_reduced (r, d);
+  r->up = 24 - r->log2;
+  r->narrow = r->is_reduced;
+  if (!r->narrow && c->bits == 8 && r->up >= 0) {
     /* unsharp32 takes S / D in units of 2^-16 and `add` in units of 2^-24 */
-    r->up = 24 - r->log2;
-    m->narrow[kind] = r->is_reduced || (c->bits == 8 && r->up >= 0);
-    if (r->is_reduced || !m->narrow[kind])
-      return;
-    high = r->add * ((int64_t) 1 << r->up) / 256;
-    m->narrow[kind] = high < 1 << 30 && high > -(1 << 30);
-    if (m->narrow[kind])
-      r->add *= (int64_t) 1 << r->up;
+    const int64_t add = r->add * ((int64_t) 1 << r->up);
+
+    r->narrow = llabs (add) < (int64_t) 1 << 38;
+    r->add = r->narrow ? add : r->add;
   }
 }
 
@@ -164,17 +155,16 @@ fits_bytes (const CfConvolution *c, CfRounding *r, int64_t abs_sum)
   return true;
 }
 
-/* Returns whether halves_out can round sums up to `limit`. Sets the constants for that. */
-static bool
-fits_halves (const CfConvolution *c, CfRounding *r, int64_t limit)
+/* Sets the constants with which halves_out rounds sums up to `limit`, if it can. */
+static void
+set_halves (const CfConvolution *c, CfRounding *r, int64_t limit)
 {
   int64_t d, add;
 
-  if (!truncating_form (c, r, &d, &add) || d <= 1 << 16 || add >= (int64_t) 1 << 46 || limit + add >= (int64_t) 1 << 48)
-    return false;
-  r->log2_halves = exact_log2 (d);
-  r->add_halves = add;
-  return true;
+  if (truncating_form (c, r, &d, &add) && d > 1 << 16 && add < (int64_t) 1 << 46 && limit + add < (int64_t) 1 << 48) {
+    r->log2_halves = exact_log2 (d);
+    r->add_halves = add;
+  }
 }
 
 /* ---- taps ---------------------------------------------------------------- */
@@ -274,8 +264,10 @@ prefer_small (CfConvolveCpu *m, bool box)
   if (!m->simd->small[0] || c->bits != 8 || (box && cf_format_info (m->format)->comp[0].step > 1))
     return;
   if (cf_small_fits (m->row, m->col, box, c->w, c->h, &m->rounding[0]) &&
-      cf_small_fits (m->row, m->col, box, c->w, c->h, &m->rounding[1]))
-    m->path[0] = m->path[1] = CF_PATH_SMALL;
+      cf_small_fits (m->row, m->col, box, c->w, c->h, &m->rounding[1])) {
+    m->path = CF_PATH_SMALL;
+    m->n_taps = 0;
+  }
 }
 
 /* ---- separable ----------------------------------------------------------- */
@@ -304,10 +296,8 @@ reduce_factors (CfConvolveCpu *m)
   /* `magic` is for the original D */
   if (exact_log2 (c->divisor) < 0)
     return 0;
-  row = common_log2 (m->row, c->w);
-  row = row < in_d ? row : in_d;
-  col = common_log2 (m->col, c->h);
-  col = col < in_d - row ? col : in_d - row;
+  row = cf_min (common_log2 (m->row, c->w), in_d);
+  col = cf_min (common_log2 (m->col, c->h), in_d - row);
   for (int i = 0; i < c->w; i++)
     m->row[i] /= 1 << row;
   for (int j = 0; j < c->h; j++)
@@ -315,16 +305,17 @@ reduce_factors (CfConvolveCpu *m)
   return row + col;
 }
 
+/* Returns the sum of absolute values, and the sum in *sum. */
 static int64_t
-abs_sum_of (const int32_t *v, int n, bool *negative)
+sums_of (const int32_t *v, int n, int64_t *sum)
 {
-  int64_t sum = 0;
+  int64_t abs_sum = *sum = 0;
 
   for (int i = 0; i < n; i++) {
-    *negative = *negative || v[i] < 0;
-    sum += v[i] < 0 ? -(int64_t) v[i] : v[i];
+    *sum += v[i];
+    abs_sum += llabs (v[i]);
   }
-  return sum;
+  return abs_sum;
 }
 
 /* Returns whether v are signed 16-bit weights whose sum of products with signed 16-bit numbers fits 32 bits. */
@@ -354,14 +345,14 @@ prepare_separable (CfConvolveCpu *m)
 {
   const CfConvolution *c = &m->c;
   int reduced = reduce_factors (m);
-  bool negative_row = false, negative_col = false, fits16, fits32;
-  bool words = c->bits > 8 && m->simd->horizontal_words;
-  int64_t row = abs_sum_of (m->row, c->w, &negative_row) * c->max, col = abs_sum_of (m->col, c->h, &negative_col);
+  bool fits16, fits32, bytes;
+  int64_t row_sum, row = sums_of (m->row, c->w, &row_sum) * c->max, col_sum, col = sums_of (m->col, c->h, &col_sum);
+  bool negative_row = row != row_sum * c->max, negative_col = col != col_sum;
   /* The sums of weights are at most 2^47, so 64 bits hold one of them times 2^16; the product of both must fit, too. */
-  int64_t row_sum = 0, col_sum = 0;
   bool small = row < (int64_t) 1 << 32 && col < (int64_t) 1 << 31;
   CfConvolvePath path;
 
+  m->words = c->bits > 8 && m->simd->horizontal_words && fit_words (m->row, c->w, negative_row, row / c->max);
   m->rows_signed = negative_row || negative_col;
   fits16 = negative_row ? row < 1 << 15 : row < 1 << 16;
   fits32 = small && row * col < (int64_t) 1 << 31;
@@ -369,7 +360,7 @@ prepare_separable (CfConvolveCpu *m)
     path = CF_PATH_ROWS_PAIRS;
   else if (fits32)
     path = CF_PATH_ROWS_32;
-  else if (words && fit_words (m->row, c->w, negative_row, row / c->max) && fit_words (m->col, c->h, negative_col, col))
+  else if (m->words && fit_words (m->col, c->h, negative_col, col))
     path = CF_PATH_ROWS_SPLIT;
   else if (row < (m->rows_signed ? (int64_t) 1 << 31 : (int64_t) 1 << 32))
     path = CF_PATH_ROWS_64;
@@ -378,39 +369,34 @@ prepare_separable (CfConvolveCpu *m)
   m->symmetric = c->w % 2 == 1;
   for (int i = 0; i < c->w / 2; i++)
     m->symmetric = m->symmetric && m->row[i] == m->row[c->w - 1 - i];
+  fits16 = path == CF_PATH_ROWS_PAIRS;
+  bytes = true;
+  /* luma and chroma have one list of taps and so one path: luma's sums with the bias may not fit where chroma's do */
   for (int kind = 0; kind < 2; kind++) {
     set_rounding (m, kind, reduced);
-    m->path[kind] = path;
-    /* 16 bits hold all sums */
-    if (path == CF_PATH_ROWS_PAIRS && !m->rows_signed && sums_fit16 (m, kind, row * col))
-      m->path[kind] = CF_PATH_ROWS_16;
+    if (m->rows_signed)
+      continue;
+    fits16 = fits16 && sums_fit16 (m, kind, row * col);
+    bytes = bytes && fits_bytes (c, &m->rounding[kind], row / c->max * col);
+    set_halves (c, &m->rounding[kind], row * col);
   }
-  if (!m->rows_signed && fits_bytes (c, &m->rounding[0], row / c->max * col) &&
-      fits_bytes (c, &m->rounding[1], row / c->max * col))
-    path = m->path[0] = m->path[1] = CF_PATH_ROWS_BYTES;
-  /* luma and chroma share one list of taps and so one path: luma's sums with the bias may not fit where chroma's do */
-  if (m->path[0] != m->path[1])
-    m->path[0] = m->path[1] = path;
+  if (!m->rows_signed && (bytes || fits16))
+    path = bytes ? CF_PATH_ROWS_BYTES : CF_PATH_ROWS_16;
+  m->path = path;
   m->factor = 1 << 16;
-  m->words = words && fit_words (m->row, c->w, negative_row, row / c->max);
-  m->centered = m->path[0] == CF_PATH_ROWS_PAIRS && !negative_row;
+  m->centered = path == CF_PATH_ROWS_PAIRS && !negative_row;
   /* What undoes the subtraction of 32768. Samples are x = 32768 + x', so horizontal sums are A = 32768 R + A' with R
    * the sum of the row's weights. A' = 2^16 u + 32768 + l with signed 16-bit u and l. With C the sum of the column's
    * weights, S = 2^16 sum c u + sum c l + 32768 (R + 1) C. */
-  for (int i = 0; i < c->w; i++)
-    row_sum += m->row[i];
-  for (int j = 0; j < c->h; j++)
-    col_sum += m->col[j];
-  m->initial = m->centered ? (int32_t) ((uint32_t) col_sum << 15) : 0;
-  m->words_initial = path == CF_PATH_ROWS_32 ? (int32_t) ((uint32_t) row_sum << 15) : 0;
+  m->initial = path == CF_PATH_ROWS_32 ? (int32_t) ((uint32_t) row_sum << 15)
+      : m->centered                    ? (int32_t) ((uint32_t) col_sum << 15)
+                                       : 0;
   m->offset = (row_sum + 1) * col_sum * 32768;
-  for (int kind = 0; kind < 2; kind++)
-    m->halves[kind] = !m->rows_signed && fits_halves (c, &m->rounding[kind], row * col);
-  if (path == CF_PATH_ROWS_SPLIT || m->path[0] == CF_PATH_ROWS_PAIRS)
+  if (path == CF_PATH_ROWS_SPLIT || path == CF_PATH_ROWS_PAIRS)
     list_pairs (m, m->col, 1, c->h, false);
   else
     list_single (m, m->col, 1, c->h);
-  if (m->path[0] == CF_PATH_ROWS_16)
+  if (path == CF_PATH_ROWS_16)
     prefer_small (m, false);
   return true;
 }
@@ -421,7 +407,7 @@ prepare_separable (CfConvolveCpu *m)
  * than BOX_16: docs/notes/convolve-cpu.md. */
 #define SCAN_FROM 8
 
-static void
+static bool
 prepare_box (CfConvolveCpu *m)
 {
   const CfConvolution *c = &m->c;
@@ -431,133 +417,89 @@ prepare_box (CfConvolveCpu *m)
   m->columns16 = column < 1 << 16;
   for (int kind = 0; kind < 2; kind++) {
     set_rounding (m, kind, 0);
-    scans = scans && cf_can_fuse_scan (m, kind);
+    scans = scans && cf_can_fuse_scan (&m->rounding[kind]);
     small = fits16 (&m->rounding[kind], column * c->w + m->rounding[kind].add / 2) && small;
   }
-  m->path[0] = m->path[1] = small && !scans ? CF_PATH_BOX_16 : CF_PATH_BOX;
+  m->path = small && !scans ? CF_PATH_BOX_16 : CF_PATH_BOX;
   if (small && !scans)
     prefer_small (m, true);
+  return true;
 }
 
 /* ---- which variant ------------------------------------------------------- */
-
-static bool
-is_linear (const CfConvolution *c)
-{
-  return c->op == CF_CONVOLVE_LINEAR || c->op == CF_CONVOLVE_UNSHARP;
-}
 
 /* Prepares the plan for a variant. Returns false if the variant does not support the kernel. */
 static bool
 prepare (CfConvolveCpu *m, CfConvolveVariant variant)
 {
   const CfConvolution *c = &m->c;
-  bool dense = is_linear (c) && c->dense;
-  CfConvolvePath path;
+  bool linear = c->op == CF_CONVOLVE_LINEAR || c->op == CF_CONVOLVE_UNSHARP, fits = linear && c->dense;
 
   m->paired = false;
   m->n_taps = m->n_high = 0;
   switch (variant) {
     case CF_CONVOLVE_V_COPY:
-      path = CF_PATH_COPY;
-      if (c->op != CF_CONVOLVE_COPY)
-        return false;
+      m->path = CF_PATH_COPY;
+      fits = c->op == CF_CONVOLVE_COPY;
+      break;
+    case CF_CONVOLVE_V_HIDE:
+      m->path = CF_PATH_HIDE;
+      fits = cf_convolve_hides (c);
+      break;
+    case CF_CONVOLVE_V_MAGNITUDE:
+      m->path = CF_PATH_MAGNITUDE;
+      fits = c->op == CF_CONVOLVE_MAGNITUDE;
       break;
     case CF_CONVOLVE_V_BOX:
-      if (c->op != CF_CONVOLVE_LINEAR || !c->box)
-        return false;
-      prepare_box (m);
-      return true;
-    case CF_CONVOLVE_V_MAGNITUDE:
-      path = CF_PATH_MAGNITUDE;
-      if (c->op != CF_CONVOLVE_MAGNITUDE)
-        return false;
-      break;
+      return c->op == CF_CONVOLVE_LINEAR && c->box && prepare_box (m);
     case CF_CONVOLVE_V_SEPARABLE:
-      return is_linear (c) && c->separable && prepare_separable (m);
+      return linear && c->separable && prepare_separable (m);
     case CF_CONVOLVE_V_FAST:
-      path = CF_PATH_FAST;
-      if (!cf_fast_prepare (m))
-        return false;
+      m->path = CF_PATH_FAST;
+      fits = cf_fast_prepare (m);
       break;
     case CF_CONVOLVE_V_DIRECT:
-      path = c->abs_sum <= INT32_MAX / c->max ? CF_PATH_PAIRS : CF_PATH_GROUPS;
-      if (!dense || (path == CF_PATH_GROUPS && c->bits < 16))
+      m->path = c->abs_sum <= INT32_MAX / c->max ? CF_PATH_PAIRS : CF_PATH_GROUPS;
+      if (!fits || (m->path == CF_PATH_GROUPS && c->bits < 16))
         return false;
-      list_pairs (m, c->weights, c->w, c->h, path == CF_PATH_GROUPS);
-      if (path == CF_PATH_GROUPS && m->n_groups > 2)
-        return false;
+      list_pairs (m, c->weights, c->w, c->h, m->path == CF_PATH_GROUPS);
+      fits = m->n_groups <= 2;
       m->centered = c->bits == 16;
-      m->initial = m->centered && path == CF_PATH_PAIRS ? (int32_t) ((uint32_t) c->sum << 15) : 0;
+      m->initial = m->centered && m->path == CF_PATH_PAIRS ? (int32_t) ((uint32_t) c->sum << 15) : 0;
       m->offset = c->sum * 32768;
       m->factor = m->n_groups - 1;
       break;
     case CF_CONVOLVE_V_SPLIT:
-      path = CF_PATH_SPLIT;
-      if (!dense || c->bits == 8 || c->abs_sum > INT32_MAX / 255)
+      m->path = CF_PATH_SPLIT;
+      if (!fits || c->bits == 8 || c->abs_sum > INT32_MAX / 255)
         return false;
       list_pairs (m, c->weights, c->w, c->h, false);
       m->initial = 0;
       m->offset = 0;
       m->factor = 1 << 8;
       break;
-    case CF_CONVOLVE_V_HIDE:
-      path = CF_PATH_HIDE;
-      if (!cf_convolve_hides (c))
-        return false;
-      break;
     default:
-      path = CF_PATH_WIDE;
-      if (!dense)
-        return false;
-      list_single (m, c->weights, c->w, c->h);
+      m->path = CF_PATH_WIDE;
+      if (fits)
+        list_single (m, c->weights, c->w, c->h);
   }
-  for (int kind = 0; kind < 2; kind++) {
-    m->path[kind] = path;
+  for (int kind = 0; fits && kind < 2; kind++)
     set_rounding (m, kind, 0);
-  }
-  return true;
+  return fits;
 }
 
-/* Returns the first variant that supports the kernel, in measured order of speed, or CF_CONVOLVE_N_VARIANTS. */
+/* Returns the first variant that supports the kernel, or CF_CONVOLVE_N_VARIANTS. */
 static CfConvolveVariant
 choose_variant (CfConvolveCpu *m)
 {
-  static const CfConvolveVariant order[] = { CF_CONVOLVE_V_COPY, CF_CONVOLVE_V_HIDE, CF_CONVOLVE_V_MAGNITUDE,
-    CF_CONVOLVE_V_BOX, CF_CONVOLVE_V_SEPARABLE, CF_CONVOLVE_V_FAST, CF_CONVOLVE_V_DIRECT, CF_CONVOLVE_V_SPLIT,
-    CF_CONVOLVE_V_WIDE };
+  CfConvolveVariant v = 0;
 
-  for (unsigned i = 0; i < sizeof order / sizeof order[0]; i++)
-    if ((order[i] != CF_CONVOLVE_V_FAST || cf_fast_is_faster (m)) && prepare (m, order[i]))
-      return order[i];
-  return CF_CONVOLVE_N_VARIANTS;
+  while (v < CF_CONVOLVE_N_VARIANTS && ((v == CF_CONVOLVE_V_FAST && !cf_fast_is_faster (m)) || !prepare (m, v)))
+    v++;
+  return v;
 }
 
 /* ---- parts and tasks ----------------------------------------------------- */
-
-/* Sets the size of a part's tasks: wide enough that few samples are fetched by two tasks, narrow enough for the cache,
- * about `wanted` tasks to occupy all threads, and whole batches of rows. */
-static void
-size_tasks (CfConvolvePart *part, bool copies, int span, int batch, int max_width, int wanted)
-{
-  int max = max_width / part->channels, rows;
-
-  part->cols = part->width;
-  part->n_cols = 1;
-  if (!copies && part->width > max) {
-    part->n_cols = cf_divide_up (part->width, max);
-    part->cols = (cf_divide_up (part->width, part->n_cols) + 63) & ~63;
-    part->n_cols = cf_divide_up (part->width, part->cols);
-  }
-  rows = cf_divide_up (part->height, cf_divide_up (wanted, part->n_cols));
-  /* tasks one above the other both fetch span - 1 rows: at most a third of all fetched rows */
-  if (!copies && rows < 2 * span)
-    rows = 2 * span;
-  if (!copies)
-    rows = cf_divide_up (rows, batch) * batch;
-  part->rows = rows < part->height ? rows : part->height;
-  part->n_tasks = part->n_cols * cf_divide_up (part->height, part->rows);
-}
 
 /* Joins the interleaved channels of a plane to one part, if all of them are filtered (or copied, or mid-level) in the
  * same way. Up to half of four channels may be copied while the others are filtered: `keep` restores their bytes. */
@@ -648,36 +590,38 @@ list_parts (CfConvolveCpu *m, int n)
   }
 }
 
+/* Cuts parts into tasks: wide enough that few samples are fetched by two tasks, narrow enough for the cache, about four
+ * for each thread, and whole batches of rows. */
 static void
 list_tasks (CfConvolveCpu *m)
 {
-  int wanted = 4 * cf_cpu_threads ();
+  const int wanted = 4 * cf_cpu_threads (), batch = cf_convolve_batch (m);
   double area = 0;
 
   m->n_tasks = 0;
+  m->needed = 0;
   for (int i = 0; i < m->n_parts; i++)
     area += (double) m->parts[i].width * m->parts[i].height * m->parts[i].channels;
   for (int i = 0; i < m->n_parts; i++) {
     CfConvolvePart *part = &m->parts[i];
     bool copies = part->action == CF_ACTION_COPY || part->action == CF_ACTION_MID;
     double share = wanted * ((double) part->width * part->height * part->channels) / area;
+    int max = copies ? part->width : cf_convolve_max_width (m, part, &m->needed) / part->channels, rows;
 
-    int batch = cf_convolve_batch (m, m->path[part->kind]);
-
-    size_tasks (part, copies, m->c.h, batch, copies ? 0 : cf_convolve_max_width (m, part), (int) (share + 0.999));
+    part->cols = part->width;
+    part->n_cols = cf_divide_up (part->width, max);
+    if (part->n_cols > 1) {
+      part->cols = (cf_divide_up (part->width, part->n_cols) + 63) & ~63;
+      part->n_cols = cf_divide_up (part->width, part->cols);
+    }
+    rows = cf_divide_up (part->height, cf_divide_up ((int) (share + 0.999), part->n_cols));
+    /* tasks one above the other both fetch h - 1 rows: at most a third of all fetched rows */
+    if (!copies)
+      rows = cf_divide_up (cf_max (rows, 2 * m->c.h), batch) * batch;
+    part->rows = cf_min (rows, part->height);
+    part->n_tasks = part->n_cols * cf_divide_up (part->height, part->rows);
     m->n_tasks += part->n_tasks;
   }
-}
-
-static void
-run_task (void *data, int task, int thread)
-{
-  const CfConvolveCpu *m = data;
-  const CfConvolvePart *part = m->parts;
-
-  for (; task >= part->n_tasks; part++)
-    task -= part->n_tasks;
-  cf_convolve_run_task (m, part, task, m->scratch + (size_t) thread * m->scratch_size);
 }
 
 /* ---- the plan ------------------------------------------------------------ */
@@ -701,20 +645,9 @@ cut_frames (CfPlan *plan)
 static CfCode
 reserve (CfConvolveCpu *m, CfStatus *status)
 {
-  size_t size = 0;
+  size_t size = cf_convolve_hides (&m->c) ? cf_convolve_hide_scratch_size (m) : m->needed;
   uint8_t *scratch;
 
-  if (cf_convolve_hides (&m->c))
-    size = cf_convolve_hide_scratch_size (m);
-  else
-    for (int i = 0; i < m->n_parts; i++) {
-      const CfConvolvePart *part = &m->parts[i];
-      size_t need = part->action == CF_ACTION_COPY || part->action == CF_ACTION_MID
-          ? 0
-          : cf_convolve_scratch_size (m, part);
-
-      size = need > size ? need : size;
-    }
   size = (size / 4096 + 1) * 4096;
   if (size == m->scratch_size)
     return CF_OK;
@@ -793,7 +726,7 @@ enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage *out, 
   if (cf_convolve_hides (&m->c))
     cf_convolve_hide (m, &plan->video, n);
   else
-    cf_parallel_for (m->n_tasks, run_task, m);
+    cf_parallel_for (m->n_tasks, cf_convolve_run_task, m);
   return CF_OK;
 }
 

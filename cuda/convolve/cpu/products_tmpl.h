@@ -6,38 +6,30 @@
 
 /* Two rows of outputs share each load: loads cost more than products, since most of them cross a cache line. */
 ALWAYS_INLINE void
-P (products_block) (const CfPairTap *taps, int n_taps, int p, int32_t initial, int32_t *const high[2], U4 first[4],
-    U4 second[4])
-{
-  for (int v = 0; v < 4; v++)
-    first[v] = second[v] = (U4) { 0 } + (uint32_t) initial;
-  for (int v = 0; high && v < 4; v++) {
-    first[v] += *(const U4u *) (const void *) (high[0] + p + v * N4) << 16;
-    second[v] += *(const U4u *) (const void *) (high[1] + p + v * N4) << 16;
-  }
-  for (int k = 0; k < n_taps; k++) {
-    const uint32_t *pairs = (const uint32_t *) taps[k].data + p;
-    U4 for_first = (U4) { 0 } + (uint32_t) taps[k].weight[0], for_second = (U4) { 0 } + (uint32_t) taps[k].weight[1];
-
-    for (int v = 0; v < 4; v++) {
-      U4 x = *(const U4u *) (const void *) (pairs + v * N4);
-
-      keep_in_register (x);
-      first[v] = add_pairs (first[v], x, for_first);
-      second[v] = add_pairs (second[v], x, for_second);
-    }
-  }
-}
-
-ALWAYS_INLINE void
-P (products_body) (const CfPairTap *taps, int n_taps, int n, int32_t initial, int32_t *const high[2],
-    int32_t *const s[2], const CfRounding *r, const CfKeep keep[2], uint8_t *const out[2], bool rounds, bool power,
-    bool ties, bool scaled)
+P (products_body) (const CfTap *taps, int n_taps, int n, int32_t initial, int32_t *const high[2], int32_t *const s[2],
+    const CfRounding *r, const CfKeep keep[2], uint8_t *const out[2], bool rounds, bool power, bool ties, bool scaled)
 {
   for (int p = 0; p < n; p += 4 * N4) {
     U4 first[4], second[4];
 
-    P (products_block) (taps, n_taps, p, initial, high, first, second);
+    for (int v = 0; v < 4; v++)
+      first[v] = second[v] = (U4) { 0 } + (uint32_t) initial;
+    for (int v = 0; high && v < 4; v++) {
+      first[v] += *(const U4u *) (const void *) (high[0] + p + v * N4) << 16;
+      second[v] += *(const U4u *) (const void *) (high[1] + p + v * N4) << 16;
+    }
+    for (int k = 0; k < n_taps; k++) {
+      const uint32_t *pairs = (const uint32_t *) taps[k].data + p;
+      U4 for_first = (U4) { 0 } + (uint32_t) taps[k].weight[0], for_second = (U4) { 0 } + (uint32_t) taps[k].weight[1];
+
+      for (int v = 0; v < 4; v++) {
+        U4 x = *(const U4u *) (const void *) (pairs + v * N4);
+
+        keep_in_register (x);
+        first[v] = add_pairs (first[v], x, for_first);
+        second[v] = add_pairs (second[v], x, for_second);
+      }
+    }
     for (int v = 0; !rounds && v < 4; v++) {
       *(U4u *) (void *) (s[0] + p + v * N4) = first[v];
       *(U4u *) (void *) (s[1] + p + v * N4) = second[v];
@@ -49,8 +41,9 @@ P (products_body) (const CfPairTap *taps, int n_taps, int n, int32_t initial, in
   }
 }
 
-static void
-P (products) (const CfPairTap *taps, int n_taps, int n, int32_t initial, int32_t *const high[2], int32_t *const s[2],
+/* Aligned: its inner loop took up to half as long again where it lay otherwise. */
+__attribute__ ((aligned (64))) static void
+P (products) (const CfTap *taps, int n_taps, int n, int32_t initial, int32_t *const high[2], int32_t *const s[2],
     const CfRounding *r, const CfKeep keep[2], uint8_t *const out[2])
 {
   if (s)
@@ -127,19 +120,8 @@ P (fast) (const CfFast *f, int n, int32_t *const *s)
 {
   /* a constant height keeps weights and sums in registers */
 #define HEIGHT(h) \
-  case h: \
-    P (fast_body) (f, h, n, s); \
-    break;
-  switch (f->height) {
-    HEIGHT (1)
-    HEIGHT (2)
-    HEIGHT (3)
-    HEIGHT (4)
-    HEIGHT (5)
-    HEIGHT (6)
-    HEIGHT (7)
-    default:
-      P (fast_body) (f, 8, n, s);
-  }
+  if (f->height == h) \
+    P (fast_body) (f, h, n, s);
+  HEIGHT (1) HEIGHT (2) HEIGHT (3) HEIGHT (4) HEIGHT (5) HEIGHT (6) HEIGHT (7) HEIGHT (8)
 #undef HEIGHT
 }

@@ -24,7 +24,7 @@ N (wide) (const CfTap *taps, int n_taps, int n, int64_t *restrict s)
   memset (s, 0, (size_t) n * sizeof *s);
   for (int k = 0; k < n_taps; k++) {
     const T *restrict x = taps[k].data;
-    int32_t c = taps[k].weight;
+    int32_t c = taps[k].weight[0];
 
     for (int i = 0; i < n; i++)
       s[i] += (int64_t) c * (int32_t) x[i];
@@ -113,7 +113,7 @@ static inline void
 N (store_tail) (T *out, const T *block, int n, const CfKeep *keep, int p)
 {
   if (SIZE == 1 && keep->mask)
-    blend ((uint8_t *) out, keep->src + p, keep->mask, n / 4, (const uint8_t *) block);
+    blend ((uint8_t *) out, keep->src + p, keep->mask, n / 4, (const uint8_t *) block, false);
   else
     memcpy (out, block, (size_t) n * sizeof (T));
 }
@@ -208,7 +208,8 @@ N (vertical16_body) (const CfTap *rows, int h, int n, const CfRounding *r, const
     }
     for (int j = 0; weights != PIXELS && j < h; j++) {
       const uint16_t *x = (const uint16_t *) rows[j].data + p;
-      U2 weight = (U2) { 0 } + (uint16_t) (weights == ONES ? 1 : weights == ONE_TWO_ONE ? 1 + j % 2 : rows[j].weight);
+      int c = weights == ONES ? 1 : weights == ONE_TWO_ONE ? 1 + j % 2 : rows[j].weight[0];
+      U2 weight = (U2) { 0 } + (uint16_t) c;
 
       for (int v = 0; v < 4; v++)
         s[v] += *(const U2u *) (const void *) (x + v * N2) * weight;
@@ -231,7 +232,7 @@ N (vertical16) (const CfTap *rows, int h, int n, const CfRounding *r, const CfKe
   bool ones = true;
 
   for (int j = 0; j < h; j++)
-    ones = ones && rows[j].weight == 1;
+    ones = ones && rows[j].weight[0] == 1;
   if (r->ties)
     N (vertical16_body) (rows, h, n, r, keep, out, r->log2 >= 0, true, ANY, false);
   else if (r->log2 >= 0)
@@ -326,8 +327,7 @@ static void
 N (round64) (const int64_t *restrict s, int n, const CfRounding *r, void *out_)
 {
   T *restrict out = out_;
-  int64_t add = r->add, d2 = r->d2, top = r->top;
-  int64_t odd = r->ties;
+  const int64_t add = r->add, d2 = r->d2, top = r->top, odd = r->ties;
 
   if (r->log2 >= 0)
     for (int i = 0; i < n; i++) {

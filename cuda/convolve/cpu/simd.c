@@ -17,8 +17,8 @@
 
 #define N(name) GLUE (name##_, SIZE)
 
-static inline void
-blend_body (uint8_t *to, const uint8_t *from, uint32_t keep, int n, const uint8_t *row, bool spreads)
+static void
+blend (uint8_t *to, const uint8_t *from, uint32_t keep, int n, const uint8_t *row, bool spreads)
 {
   for (int i = 0; i < n; i++) {
     uint32_t old, pixel = row[i] * 0x01010101u;
@@ -29,18 +29,6 @@ blend_body (uint8_t *to, const uint8_t *from, uint32_t keep, int n, const uint8_
     pixel = (old & keep) | (pixel & ~keep);
     memcpy (to + 4 * i, &pixel, 4);
   }
-}
-
-static void
-blend (uint8_t *to, const uint8_t *from, uint32_t keep, int n, const uint8_t *row)
-{
-  blend_body (to, from, keep, n, row, false);
-}
-
-static void
-spread (uint8_t *to, const uint8_t *from, uint32_t keep, int n, const uint8_t *row)
-{
-  blend_body (to, from, keep, n, row, true);
 }
 
 /* Calls `loop` with constants for how r rounds: by a power of two, with ties, by a scale. */
@@ -248,7 +236,7 @@ join_streams (FastSums *streams, int levels, int row, int v, U4 *sums)
 #define EITHER(name, ...) (HAS_VNNI ? name##_vnni (__VA_ARGS__) : name##_plain (__VA_ARGS__))
 
 static void
-products (const CfPairTap *taps, int n_taps, int n, int32_t initial, int32_t *const high[2], int32_t *const s[2],
+products (const CfTap *taps, int n_taps, int n, int32_t initial, int32_t *const high[2], int32_t *const s[2],
     const CfRounding *r, const CfKeep keep[2], uint8_t *const out[2])
 {
   EITHER (products, taps, n_taps, n, initial, high, s, r, keep, out);
@@ -274,7 +262,7 @@ static int
 symmetric_rows (const CfTap *rows, int h)
 {
   for (int j = 0; j < h / 2; j++)
-    if (rows[j].weight != rows[h - 1 - j].weight)
+    if (rows[j].weight[0] != rows[h - 1 - j].weight[0])
       return 0;
   return h / 2;
 }
@@ -284,34 +272,26 @@ symmetric_rows (const CfTap *rows, int h)
 /* ---- separable ----------------------------------------------------------- */
 
 ALWAYS_INLINE void
-vertical32_block (const CfTap *rows, int h, int half, int p, U4 sum[4])
-{
-  for (int v = 0; v < 4; v++)
-    sum[v] = (U4) { 0 };
-  for (int j = 0; j < half; j++) {
-    const uint32_t *x = (const uint32_t *) rows[j].data + p, *y = (const uint32_t *) rows[h - 1 - j].data + p;
-    U4 weight = (U4) { 0 } + (uint32_t) rows[j].weight;
-
-    for (int v = 0; v < 4; v++)
-      sum[v] += (*(const U4u *) (const void *) (x + v * N4) + *(const U4u *) (const void *) (y + v * N4)) * weight;
-  }
-  for (int j = half; j < h - half; j++) {
-    const uint32_t *x = (const uint32_t *) rows[j].data + p;
-    U4 weight = (U4) { 0 } + (uint32_t) rows[j].weight;
-
-    for (int v = 0; v < 4; v++)
-      sum[v] += *(const U4u *) (const void *) (x + v * N4) * weight;
-  }
-}
-
-ALWAYS_INLINE void
 vertical32_body (const CfTap *rows, int h, int half, int n, int32_t *s, const CfRounding *r, uint16_t *out, bool rounds,
     bool power, bool ties, bool scaled)
 {
   for (int p = 0; p < n; p += 4 * N4) {
-    U4 sum[4];
+    U4 sum[4] = { { 0 } };
 
-    vertical32_block (rows, h, half, p, sum);
+    for (int j = 0; j < half; j++) {
+      const uint32_t *x = (const uint32_t *) rows[j].data + p, *y = (const uint32_t *) rows[h - 1 - j].data + p;
+      U4 weight = (U4) { 0 } + (uint32_t) rows[j].weight[0];
+
+      for (int v = 0; v < 4; v++)
+        sum[v] += (*(const U4u *) (const void *) (x + v * N4) + *(const U4u *) (const void *) (y + v * N4)) * weight;
+    }
+    for (int j = half; j < h - half; j++) {
+      const uint32_t *x = (const uint32_t *) rows[j].data + p;
+      U4 weight = (U4) { 0 } + (uint32_t) rows[j].weight[0];
+
+      for (int v = 0; v < 4; v++)
+        sum[v] += *(const U4u *) (const void *) (x + v * N4) * weight;
+    }
     for (int v = 0; !rounds && v < 4; v++)
       *(U4u *) (void *) (s + p + v * N4) = sum[v];
     if (rounds)
@@ -344,7 +324,7 @@ vertical64_unsigned (const CfTap *rows, int h, int n, int64_t *s)
 
     for (int j = 0; j < h; j++) {
       const uint32_t *x = (const uint32_t *) rows[j].data + p;
-      U4 weight = (U4) { 0 } + (uint32_t) rows[j].weight;
+      U4 weight = (U4) { 0 } + (uint32_t) rows[j].weight[0];
 
       for (int v = 0; v < 2; v++) {
         U4 sums = *(const U4u *) (const void *) (x + v * N4);
@@ -369,7 +349,7 @@ vertical64 (const CfTap *rows, int h, int n, bool is_signed, int64_t *restrict s
   }
   memset (s, 0, (size_t) n * sizeof *s);
   for (int j = 0; j < h; j++) {
-    int32_t weight = rows[j].weight;
+    int32_t weight = rows[j].weight[0];
     const int32_t *restrict x = rows[j].data;
 
     for (int i = 0; i < n; i++)
@@ -409,7 +389,6 @@ const CfConvolveSimd GLUE (cf_convolve_simd_, CF_ISA) = {
   .scatter = BOTH (scatter),
   .gray = gray,
   .blend = blend,
-  .spread = spread,
   .pair = BOTH (pair),
   .pair_bytes = pair_bytes,
   .products = products,
@@ -437,7 +416,6 @@ const CfConvolveSimd GLUE (cf_convolve_simd_, CF_ISA) = {
   .add_shifted = add_shifted,
   .add_columns_out = add_columns_out,
   .scan = scan,
-  .scan_out = scan_out,
   .between = BOTH (between),
   .gradient = BOTH (gradient),
   .round32 = BOTH (round32),

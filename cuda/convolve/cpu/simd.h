@@ -2,7 +2,7 @@
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * convolve/cpu/simd.h: the inner loops of the convolution on the CPU. simd.c defines them and is compiled once for
- * each instruction set. Apart from gather, scatter, gray, blend and spread they work on rows of plain samples and know
+ * each instruction set. Apart from gather, scatter, gray and blend they work on rows of plain samples and know
  * nothing of image formats. In pairs of functions [0] is for samples of 8 bit, [1] for samples of 10 and 16 bit.
  *
  * A row may hold several interleaved channels: neighbours are then `step` samples apart, and n counts samples of all
@@ -28,6 +28,7 @@ typedef struct {
   int64_t top;     /* the largest numerator that does not saturate */
   double inverse;  /* 1 / d2 */
   int log2;        /* of d2; -1: d2 is not a power of two */
+  bool narrow;     /* 32 bits suffice (round32, unsharp32) */
   uint32_t magic;  /* narrow: n / d2 = (n * magic >> 32) >> shift */
   int shift;
   /* Narrow, too: n / d2 = S scale + offset, truncated, with scale 2 / d2 and offset (add + 1/2) / d2. With
@@ -42,7 +43,7 @@ typedef struct {
    * (upper << (8 - log2_bytes)) + ((lower + add_bytes) >> log2_bytes), at most 65535.
    * UNSHARP with an amount of 1: 2 x minus that quotient. */
   int log2_bytes, add_bytes;
-  /* The same for D = 2^log2_halves above 2^16: the rounded quotient is (S + add_halves) >> log2_halves. */
+  /* The same for D above 2^16: (S + add_halves) >> log2_halves; 0: not possible. */
   int log2_halves;
   int64_t add_halves;
   uint32_t magic16; /* 16 bits hold n: n / D = (n * magic16 >> 16) >> shift16 */
@@ -55,13 +56,14 @@ typedef struct {
   int gain, add_reduced, log2_reduced, log2_d;
   /* With an integer amount 16 bits may suffice: (1 + gain) x - ((gain S + add16) >> log2_reduced). */
   int add16;
-  int64_t factor; /* MAGNITUDE */
 } CfRounding;
 
-/* A tap of a kernel: the address of the sample (or sum) that it weights for output 0, and the weight. */
+/* A tap of a kernel: the address of the sample (or sum) that it weights for output 0, and weight[0]. A tap for pairs
+ * has two 16-bit weights in a word, the lower one for the lower half of a pair: weight[0] for the first of two rows of
+ * outputs, weight[1] for the second. */
 typedef struct {
   const void *data;
-  int32_t weight;
+  int32_t weight[2];
 } CfTap;
 
 /* The bytes of 4-byte pixels that an output row takes from the input row
@@ -91,13 +93,6 @@ typedef struct {
   const uint32_t *weights;     /* in the order stream, column, row */
 } CfFast;
 
-/* A tap for pairs: two 16-bit weights in a word, the lower one for the lower half of a pair; weight[0] for the first
- * of two rows of outputs, weight[1] for the second. */
-typedef struct {
-  const void *data;
-  int32_t weight[2];
-} CfPairTap;
-
 /* Kernels of `small`: ones; 1 2 1 or 1 4 6 4 1 both ways; an unsharp mask with the latter (add16). */
 typedef enum { CF_SMALL_BOX, CF_SMALL_BINOMIAL, CF_SMALL_SHARPEN, CF_N_SMALL } CfSmall;
 
@@ -109,9 +104,8 @@ typedef struct {
   /* Converts R, G and B of 8 bit to gray. */
   void (*gray) (const uint8_t *const from[3], int step, int n, uint8_t *row, bool luma);
   /* Writes n pixels of 4 bytes: the bytes set in the mask `keep` come from `from`, the others from `row`, which holds
-   * pixels (blend) or one byte per pixel (spread). */
-  void (*blend) (uint8_t *to, const uint8_t *from, uint32_t keep, int n, const uint8_t *row);
-  void (*spread) (uint8_t *to, const uint8_t *from, uint32_t keep, int n, const uint8_t *row);
+   * pixels, or one byte per pixel (`spreads`). */
+  void (*blend) (uint8_t *to, const uint8_t *from, uint32_t keep, int n, const uint8_t *row, bool spreads);
 
   /* ---- dense: sums of 32 bits, correct modulo 2^32 */
   /* Pairs the samples of two rows, those of `a` in the lower halves. `signed_` subtracts
@@ -121,8 +115,8 @@ typedef struct {
   void (*pair_bytes) (const uint16_t *a, const uint16_t *b, int n, uint32_t *upper, uint32_t *lower);
   /* Makes two rows of sums: s = initial + (high << 16, unless NULL) + the sum over taps of products of pairs with pairs
    * of weights. s NULL: rounds them to 8-bit samples, as round32. */
-  void (*products) (const CfPairTap *taps, int n_taps, int n, int32_t initial, int32_t *const high[2],
-      int32_t *const s[2], const CfRounding *r, const CfKeep keep[2], uint8_t *const out[2]);
+  void (*products) (const CfTap *taps, int n_taps, int n, int32_t initial, int32_t *const high[2], int32_t *const s[2],
+      const CfRounding *r, const CfKeep keep[2], uint8_t *const out[2]);
   /* Makes a row of n pairs for each of 3^levels streams out of 2^(levels + 1) - 1 rows. */
   void (*make_streams) (const uint32_t *const *rows, int levels, int n, uint32_t *const *to);
   /* Makes the sums of CF_FAST_ROWS << levels rows. */
@@ -176,10 +170,9 @@ typedef struct {
   void (*add_columns_out) (const CfTap *columns, int n_columns, int n, const CfRounding *r, uint16_t *out);
 
   /* s = the sums of w columns of 32 bits (`wide`) or of 16: each is the sum before it plus the column that enters minus
-   * the column that leaves. CF_SCAN_MARGIN zeros precede `column`. scan_out rounds them: `wide` to 2-byte samples with
-   * narrow rounding, else to 8-bit samples, by_scale and without ties; `max_column` is the largest possible column. */
-  void (*scan) (const void *column, bool wide, int w, int step, int n, int32_t *s);
-  void (*scan_out) (const void *column, bool wide, int w, int step, int max_column, int n, const CfRounding *r,
+   * the column that leaves. CF_SCAN_MARGIN zeros precede `column`; `max_column` is the largest possible one. s NULL:
+   * rounds them, `wide` to 2-byte samples with narrow rounding, else to 8-bit samples, by_scale and without ties. */
+  void (*scan) (const void *column, bool wide, int w, int step, int max_column, int n, int32_t *s, const CfRounding *r,
       const CfKeep *keep, void *out);
 
   /* ---- mosaic, privacy: words out = ((256 - f) a + f b) / 65536, rounded half up, << shift; a, b < 2^24 */

@@ -41,7 +41,6 @@ typedef struct {
   Ring x;             /* rows of inputs */
   Ring a, b;          /* what the path makes of them: pairs, columns or sums */
   CfTap *taps;
-  CfPairTap *pair_taps;
   int32_t *s[2], *upper[2], *high[2]; /* sums of two rows of outputs */
   int64_t *wide;                      /* sums of one row */
   uint8_t *out;                       /* n samples of one row */
@@ -265,10 +264,10 @@ store (const Tile *tile, int y, const uint8_t *row)
   if (tile->in_place)
     return;
   if (part->action == CF_ACTION_GRAY && part->pixel_step == 4) {
-    /* spread () takes whole pixels, whose first byte lies `offset` bytes before the view's R */
+    /* blend () takes whole pixels, whose first byte lies `offset` bytes before the view's R */
     size_t offset = cf_format_info (tile->m->format)->comp[out->component].offset;
 
-    simd->spread (to - offset, from - offset, part->keep, tile->n, row);
+    simd->blend (to - offset, from - offset, part->keep, tile->n, row, true);
   } else if (part->action == CF_ACTION_GRAY) {
     for (int i = part->view, found = 0; found < 3; i++)
       if (tile->m->out[i].field == out->field) {
@@ -279,7 +278,7 @@ store (const Tile *tile, int y, const uint8_t *row)
         found++;
       }
   } else if (part->keep)
-    simd->blend (to, from, part->keep, tile->cols, row);
+    simd->blend (to, from, part->keep, tile->cols, row, false);
   else
     simd->scatter[tile->type](to, part->step, tile->n, row, out->shift);
 }
@@ -400,13 +399,6 @@ cf_fast_is_faster (CfConvolveCpu *m)
   return 6 * direct > 5 * fast + 6 * (m->fast_levels == 3 ? 70 : 55);
 }
 
-/* Returns the rows of outputs that are made together. */
-static int
-fast_batch (const CfConvolveCpu *m)
-{
-  return CF_FAST_ROWS << m->fast_levels;
-}
-
 /* Returns the number of rows of samples of which a row of each stream is made. */
 static int
 n_source_rows (const CfConvolveCpu *m)
@@ -418,7 +410,7 @@ n_source_rows (const CfConvolveCpu *m)
 static uint32_t *
 pair_row (const Tile *tile, int i)
 {
-  return ring_row (&tile->b, fast_batch (tile->m) + i % n_source_rows (tile->m));
+  return ring_row (&tile->b, cf_convolve_batch (tile->m) + i % n_source_rows (tile->m));
 }
 
 /* Adds row i of samples: pairs its neighbours, and makes the row of each stream for which it is the last input. */
@@ -441,7 +433,7 @@ fast_push_row (const Tile *tile, int i, const uint8_t *x)
   m->simd->make_streams (rows, levels, n, to);
 }
 
-/* Makes the sums of rows o .. o + fast_batch () - 1 of outputs, in the first rows of ring b. */
+/* Makes the sums of rows o .. o + cf_convolve_batch () - 1 of outputs, in the first rows of ring b. */
 static void
 fast_sums (const Tile *tile, int o)
 {
@@ -455,27 +447,22 @@ fast_sums (const Tile *tile, int o)
   for (int t = 0; t < streams; t++)
     for (int r = 0; r < n_rows; r++)
       rows[t * n_rows + r] = ring_row (&tile->a, (first + r) * streams + t);
-  for (int k = 0; k < fast_batch (m); k++)
+  for (int k = 0; k < cf_convolve_batch (m); k++)
     s[k] = ring_row (&tile->b, k);
   m->simd->fast (&fast, tile->n, s);
 }
 
 /* ---- scratch memory ------------------------------------------------------ */
 
-/* Returns whole cache lines, but never whole pages: rows that lie a multiple of 4096 bytes apart would compete for the
- * same lines of the cache. */
-static size_t
-padded (size_t bytes)
-{
-  bytes = (bytes + CF_ROW_SLACK + 63) & ~(size_t) 63;
-  return bytes % 4096 ? bytes : bytes + 64;
-}
-
-/* Takes `rows` rows from scratch memory of which so much is used; without any (NULL) it only counts. */
+/* Takes `rows` rows from scratch memory of which so much is used; without any (NULL) it only counts. Rows have whole
+ * cache lines, but never whole pages: a multiple of 4096 bytes apart they would compete for the same lines. */
 static Ring
 carve_ring (uint8_t *scratch, size_t *used, int rows, size_t bytes)
 {
-  Ring ring = { .data = scratch ? scratch + *used : NULL, .pitch = padded (bytes), .rows = rows };
+  const size_t lines = (bytes + CF_ROW_SLACK + 63) / 64;
+  Ring ring = { .data = scratch ? scratch + *used : NULL,
+    .pitch = 64 * (lines % 64 ? lines : lines + 1),
+    .rows = rows };
 
   *used += ring.pitch * (size_t) rows;
   return ring;
@@ -510,9 +497,12 @@ is_box (const Tile *tile)
 }
 
 int
-cf_convolve_batch (const CfConvolveCpu *m, CfConvolvePath path)
+cf_convolve_batch (const CfConvolveCpu *m)
 {
-  return path == CF_PATH_FAST ? fast_batch (m) : path == CF_PATH_SMALL ? CF_SMALL_ROWS : m->paired ? 2 : 1;
+  return m->path == CF_PATH_FAST ? CF_FAST_ROWS << m->fast_levels
+      : m->path == CF_PATH_SMALL ? CF_SMALL_ROWS
+      : m->paired                ? 2
+                                 : 1;
 }
 
 /* Lays rings and buffers out in scratch memory (NULL: only counts). Rings are only as long as the path looks back, so
@@ -534,7 +524,7 @@ lay_out (Tile *tile, uint8_t *scratch, size_t *used)
     case CF_PATH_FAST:
       x = 1;
       a = cf_fast_streams (m->fast_levels) * (m->fast_height + CF_FAST_ROWS - 1);
-      b = fast_batch (m) + n_source_rows (m);
+      b = cf_convolve_batch (m) + n_source_rows (m);
       break;
     case CF_PATH_SMALL:
       a = b = 0;
@@ -568,46 +558,28 @@ lay_out (Tile *tile, uint8_t *scratch, size_t *used)
   tile->wide = carve (scratch, used, 8 * n);
   tile->out = carve (scratch, used, 2 * n);
   tile->taps = carve (scratch, used, sizeof (CfTap) * n_taps);
-  tile->pair_taps = carve (scratch, used, sizeof (CfPairTap) * n_taps);
   return rings;
-}
-
-/* Returns the samples in a row of inputs for so many columns of outputs. */
-static int
-row_of (const Tile *tile, int cols)
-{
-  return (cols + tile->m->c.w - 1) * tile->channels;
 }
 
 /* Returns the widest rows whose rings fit the level 2 cache. */
 int
-cf_convolve_max_width (const CfConvolveCpu *m, const CfConvolvePart *part)
+cf_convolve_max_width (const CfConvolveCpu *m, const CfConvolvePart *part, size_t *scratch)
 {
-  Tile tile = { .m = m, .part = part, .path = m->path[part->kind], .channels = part->channels };
-  int min_width = tile.path == CF_PATH_FAST ? TILE_WIDTH_FAST : TILE_WIDTH;
+  Tile tile = { .m = m, .part = part, .path = m->path, .channels = part->channels };
+  int n = TILE_WIDTH_MAX, min_width = tile.path == CF_PATH_FAST ? TILE_WIDTH_FAST : TILE_WIDTH;
   size_t used;
 
   tile.type = m->in[part->view].bytes - 1;
-  for (int n = TILE_WIDTH_MAX; n > min_width; n /= 2) {
-    tile.n_in = n + row_of (&tile, 64);
+  for (; n > min_width; n /= 2) {
+    tile.n_in = n + (m->c.w + 63) * tile.channels;
     if (lay_out (&tile, NULL, &used) <= RING_BUDGET)
-      return n;
+      break;
   }
-  return min_width;
-}
-
-/* The widest task of a narrower frame may be wider than those of this one, which are equally wide. */
-size_t
-cf_convolve_scratch_size (const CfConvolveCpu *m, const CfConvolvePart *part)
-{
-  Tile tile = { .m = m, .part = part, .path = m->path[part->kind], .channels = part->channels };
-  int max = cf_convolve_max_width (m, part) / part->channels + 63;
-  size_t used;
-
-  tile.type = m->in[part->view].bytes - 1;
-  tile.n_in = row_of (&tile, part->width < max ? part->width : max);
+  /* the widest task of a narrower frame may be wider than those of this one, which are equally wide */
+  tile.n_in = (cf_min (part->width, n / tile.channels + 63) + m->c.w - 1) * tile.channels;
   lay_out (&tile, NULL, &used);
-  return used;
+  *scratch = used > *scratch ? used : *scratch;
+  return n;
 }
 
 /* ---- rounding ------------------------------------------------------------ */
@@ -640,7 +612,7 @@ finish32 (const Tile *tile, int o, const int32_t *s)
   const CfConvolveSimd *simd = tile->m->simd;
   void *out;
 
-  if (!tile->m->narrow[tile->part->kind]) {
+  if (!tile->rounding->narrow) {
     simd->combine (s, s, tile->n, 0, 0, tile->wide);
     finish64 (tile, o, tile->wide);
     return;
@@ -657,31 +629,20 @@ finish32 (const Tile *tile, int o, const int32_t *s)
 
 /* ---- the paths: push_row takes row i of inputs, output_row makes row o ---- */
 
+/* Fills tile->taps for rows of a ring, of `bytes` a number, from number `first` on. */
 static int
-list_taps (const Tile *tile, const Ring *ring, int o, size_t bytes)
+list_taps (const Tile *tile, const Ring *ring, int first, size_t bytes, const CfConvolveTap *taps, int n)
 {
-  const CfConvolveCpu *m = tile->m;
+  const uint8_t *row = NULL;
 
-  for (int k = 0; k < m->n_taps; k++)
+  for (int k = 0; k < n; k++) {
+    if (k == 0 || taps[k].j != taps[k - 1].j)
+      row = ring_row (ring, first + taps[k].j);
     tile->taps[k] = (CfTap) {
-      .data = (uint8_t *) ring_row (ring, o + m->taps[k].j) + (size_t) (m->taps[k].i * tile->channels) * bytes,
-      .weight = m->taps[k].weight[0],
-    };
-  return m->n_taps;
-}
-
-static int
-list_pair_taps (const Tile *tile, const Ring *ring, int o, const CfConvolveTap *taps, int n)
-{
-  const uint32_t *rows[CF_CONVOLVE_LONG / 2 + 1];
-
-  for (int j = 0; j < tile->m->c.h / 2 + 1; j++)
-    rows[j] = ring_row (ring, o / 2 + j);
-  for (int k = 0; k < n; k++)
-    tile->pair_taps[k] = (CfPairTap) {
-      .data = rows[taps[k].j] + taps[k].i * tile->channels,
+      .data = row + (size_t) (taps[k].i * tile->channels) * bytes,
       .weight = { taps[k].weight[0], taps[k].weight[1] },
     };
+  }
   return n;
 }
 
@@ -698,13 +659,13 @@ products (const Tile *tile, const Ring *ring, int o, int group, int32_t *const s
   uint8_t *out[2];
 
   if (high) {
-    n_taps = list_pair_taps (tile, ring, o, m->high + from[1], to[1] - from[1]);
-    m->simd->products (tile->pair_taps, n_taps, tile->n, 0, NULL, high, NULL, NULL, NULL);
+    n_taps = list_taps (tile, ring, o / 2, 4, m->high + from[1], to[1] - from[1]);
+    m->simd->products (tile->taps, n_taps, tile->n, 0, NULL, high, NULL, NULL, NULL);
   }
-  n_taps = list_pair_taps (tile, ring, o, m->taps + from[0], to[0] - from[0]);
+  n_taps = list_taps (tile, ring, o / 2, 4, m->taps + from[0], to[0] - from[0]);
   if (!s)
     find_outputs (tile, o, 2, keep, out);
-  m->simd->products (tile->pair_taps, n_taps, tile->n, m->initial, high, s, tile->rounding, keep, out);
+  m->simd->products (tile->taps, n_taps, tile->n, m->initial, high, s, tile->rounding, keep, out);
   for (int i = 0; !s && !tile->in_place && i < 2 && o + i < tile->rows; i++)
     store (tile, tile->y0 + o + i, out[i]);
 }
@@ -743,7 +704,7 @@ push_row (const Tile *tile, int i)
       break;
     case CF_PATH_ROWS_32:
       if (m->words) {
-        simd->horizontal_words (x, m->c.w, tile->channels, m->row, m->words_initial, tile->n, ring_row (&tile->a, i));
+        simd->horizontal_words (x, m->c.w, tile->channels, m->row, m->initial, tile->n, ring_row (&tile->a, i));
         break;
       }
       /* fall through */
@@ -776,7 +737,7 @@ make_magnitude (const Tile *tile, int o)
   int32_t *r = tile->s[0];
 
   tile->m->simd->gradient[tile->type](row, tile->channels, tile->n, m, middle, ring_row (&tile->a, 0), r);
-  if (tile->m->narrow[tile->part->kind]) {
+  if (tile->rounding->narrow) {
     for (int i = 0; c->factor != 1 && i < tile->n; i++)
       r[i] *= (int32_t) c->factor;
     finish32 (tile, o, r);
@@ -812,7 +773,7 @@ make_box16 (const Tile *tile, int o)
   int n = 0, w = tile->m->c.w, step = tile->channels;
 
   for (; w <= CF_FEW_COLUMNS && n < w; n++)
-    taps[n] = (CfTap) { level + n * step, 1 };
+    taps[n] = (CfTap) { level + n * step, { 1 } };
   for (int l = 0, done = 0; w > CF_FEW_COLUMNS && 1 << l <= w; l++) {
     if (l > 0) {
       uint16_t *to = ring_row (&tile->a, l);
@@ -821,7 +782,7 @@ make_box16 (const Tile *tile, int o)
       level = to;
     }
     if (w >> l & 1) {
-      taps[n++] = (CfTap) { level + done * step, 1 };
+      taps[n++] = (CfTap) { level + done * step, { 1 } };
       done += 1 << l;
     }
   }
@@ -837,14 +798,12 @@ make_box (const Tile *tile, int o)
   CfKeep keep = keep_of (tile, tile->y0 + o);
   void *out = output_of (tile, tile->y0 + o);
 
-  if (s)
-    m->simd->scan (tile->columns, !m->columns16, m->c.w, tile->channels, tile->n, s);
-  else if (m->columns16 || m->c.w > CF_FEW_COLUMNS)
-    m->simd->scan_out (tile->columns, !m->columns16, m->c.w, tile->channels, m->c.h * m->c.max, tile->n, tile->rounding,
+  if (s || m->columns16 || m->c.w > CF_FEW_COLUMNS)
+    m->simd->scan (tile->columns, !m->columns16, m->c.w, tile->channels, m->c.h * m->c.max, tile->n, s, tile->rounding,
         &keep, out);
   else {
     for (int i = 0; i < m->c.w; i++)
-      taps[i] = (CfTap) { (uint32_t *) (void *) tile->columns + i * tile->channels, 1 };
+      taps[i] = (CfTap) { (uint32_t *) (void *) tile->columns + i * tile->channels, { 1 } };
     m->simd->add_columns_out (taps, m->c.w, tile->n, tile->rounding, out);
   }
   if (!s)
@@ -871,7 +830,7 @@ make_pair (const Tile *tile, int o)
   else if (m->n_groups == 2)
     products (tile, &tile->a, o, 1, tile->upper);
   for (int i = 0; !tile->fused && i < 2 && o + i < tile->rows; i++)
-    if (rows_split && m->halves[tile->part->kind]) {
+    if (rows_split && tile->rounding->log2_halves) {
       void *out = output_of (tile, tile->y0 + o + i);
 
       m->simd->halves_out (tile->upper[i], tile->s[i], tile->n, m->offset, tile->rounding,
@@ -906,6 +865,9 @@ output_row (const Tile *tile, int o)
 {
   const CfConvolveCpu *m = tile->m;
   const CfConvolveSimd *simd = m->simd;
+  const bool wide = tile->path == CF_PATH_WIDE;
+  const size_t bytes = wide ? (size_t) tile->type + 1 : tile->path == CF_PATH_ROWS_16 ? 2 : 4;
+  const int n_taps = m->paired ? 0 : list_taps (tile, wide ? &tile->x : &tile->a, o, bytes, m->taps, m->n_taps);
   int32_t *s = tile->s[0];
   void *out = output_of (tile, tile->y0 + o);
 
@@ -927,32 +889,31 @@ output_row (const Tile *tile, int o)
       make_magnitude (tile, o);
       break;
     case CF_PATH_ROWS_16:
-      finish16 (tile, o, tile->taps, list_taps (tile, &tile->a, o, 2));
+      finish16 (tile, o, tile->taps, n_taps);
       break;
     case CF_PATH_ROWS_BYTES:
-      simd->vertical_upper_lower (tile->taps, list_taps (tile, &tile->a, o, 4), tile->n, tile->rounding,
+      simd->vertical_upper_lower (tile->taps, n_taps, tile->n, tile->rounding,
           m->c.op == CF_CONVOLVE_UNSHARP ? centre_row (tile, o) : NULL, out);
       store (tile, tile->y0 + o, out);
       break;
     case CF_PATH_ROWS_32:
-      simd->vertical32 (tile->taps, list_taps (tile, &tile->a, o, 4), tile->n, tile->fused ? NULL : s, tile->rounding,
-          out);
+      simd->vertical32 (tile->taps, n_taps, tile->n, tile->fused ? NULL : s, tile->rounding, out);
       if (tile->fused)
         store (tile, tile->y0 + o, out);
       else
         finish32 (tile, o, s);
       break;
     case CF_PATH_ROWS_64:
-      simd->vertical64 (tile->taps, list_taps (tile, &tile->a, o, 4), tile->n, m->rows_signed, tile->wide);
+      simd->vertical64 (tile->taps, n_taps, tile->n, m->rows_signed, tile->wide);
       finish64 (tile, o, tile->wide);
       break;
     case CF_PATH_WIDE:
-      simd->wide[tile->type](tile->taps, list_taps (tile, &tile->x, o, (size_t) tile->type + 1), tile->n, tile->wide);
+      simd->wide[tile->type](tile->taps, n_taps, tile->n, tile->wide);
       finish64 (tile, o, tile->wide);
       break;
     case CF_PATH_FAST:
       fast_sums (tile, o);
-      for (int i = 0; i < fast_batch (m) && o + i < tile->rows; i++)
+      for (int i = 0; i < cf_convolve_batch (m) && o + i < tile->rows; i++)
         finish32 (tile, o + i, ring_row (&tile->b, i));
       break;
     default:
@@ -967,7 +928,7 @@ static bool
 is_fused (const Tile *tile)
 {
   const CfConvolveCpu *m = tile->m;
-  bool narrow = m->c.op == CF_CONVOLVE_LINEAR && m->narrow[tile->part->kind];
+  bool narrow = m->c.op == CF_CONVOLVE_LINEAR && tile->rounding->narrow;
 
   switch (tile->path) {
     case CF_PATH_BOX_16:
@@ -975,7 +936,7 @@ is_fused (const Tile *tile)
     case CF_PATH_SMALL:
       return true;
     case CF_PATH_BOX:
-      return m->columns16 ? cf_can_fuse_scan (m, tile->part->kind) : narrow;
+      return m->columns16 ? cf_can_fuse_scan (tile->rounding) : narrow;
     case CF_PATH_ROWS_32:
       return narrow && tile->type == 1;
     case CF_PATH_ROWS_PAIRS:
@@ -987,46 +948,49 @@ is_fused (const Tile *tile)
 }
 
 void
-cf_convolve_run_task (const CfConvolveCpu *m, const CfConvolvePart *part, int task, uint8_t *scratch)
+cf_convolve_run_task (void *data, int task, int thread)
 {
-  int x0 = task % part->n_cols * part->cols, y0 = task / part->n_cols * part->rows, window, batch;
-  int y1 = cf_min (y0 + part->rows, part->height), left = x0 - m->c.ax;
-  const CfView *view = &m->in[part->view];
-  Tile tile = {
-    .m = m,
-    .part = part,
-    .rounding = &m->rounding[part->kind],
-    .path = m->path[part->kind],
-    .type = view->bytes - 1,
-    .channels = part->channels,
-    .x0 = x0,
-    .y0 = y0,
-    .rows = y1 - y0,
-    .cols = cf_min (part->cols, part->width - x0),
-    .before = cf_max (-left, 0),
-    .direct = m->c.border == CF_BORDER_REPLICATE && part->action == CF_ACTION_FILTER && part->step == 1 &&
-        view->bits == 8 * view->bytes,
-  };
+  const CfConvolveCpu *m = data;
+  const CfConvolvePart *part = m->parts;
+  const CfView *view;
+  Tile tile = { .m = m, .path = m->path };
+  int y1, left, window, batch;
   size_t used;
 
+  for (; task >= part->n_tasks; part++)
+    task -= part->n_tasks;
+  view = &m->in[part->view];
+  tile.part = part;
+  tile.rounding = &m->rounding[part->kind];
+  tile.type = view->bytes - 1;
+  tile.channels = part->channels;
+  tile.x0 = task % part->n_cols * part->cols;
+  tile.y0 = task / part->n_cols * part->rows;
+  y1 = cf_min (tile.y0 + part->rows, part->height);
   if (part->action == CF_ACTION_COPY) {
     CfView in = *view;
 
     in.step = part->step;
     in.width = part->width * part->channels;
-    cf_view_copy (&m->out[part->view], &in, y0, y1);
+    cf_view_copy (&m->out[part->view], &in, tile.y0, y1);
     return;
   }
   if (part->action == CF_ACTION_MID) {
-    fill_mid_rows (m, part, y0, y1);
+    fill_mid_rows (m, part, tile.y0, y1);
     return;
   }
+  left = tile.x0 - m->c.ax;
+  tile.rows = y1 - tile.y0;
+  tile.cols = cf_min (part->cols, part->width - tile.x0);
+  tile.before = cf_max (-left, 0);
+  tile.direct = m->c.border == CF_BORDER_REPLICATE && part->action == CF_ACTION_FILTER && part->step == 1 &&
+      view->bits == 8 * view->bytes;
   tile.n = tile.cols * tile.channels;
-  tile.n_in = row_of (&tile, tile.cols);
-  tile.inside = cf_min (left + tile.n_in / tile.channels, part->width) - left - tile.before;
+  tile.n_in = (tile.cols + m->c.w - 1) * tile.channels;
+  tile.inside = cf_min (left + tile.cols + m->c.w - 1, part->width) - left - tile.before;
   tile.fused = is_fused (&tile);
   tile.in_place = part->action == CF_ACTION_FILTER && (!part->keep || tile.fused) && part->step == 1 && !view->shift;
-  lay_out (&tile, scratch, &used);
+  lay_out (&tile, m->scratch + (size_t) thread * m->scratch_size, &used);
   if (is_box (&tile)) { /* all sums are 0, and those inside the image begin at a cache line */
     const size_t size = m->columns16 ? 2 : 4, shift = size * (size_t) (tile.before * tile.channels) % 64;
 
@@ -1034,7 +998,7 @@ cf_convolve_run_task (const CfConvolveCpu *m, const CfConvolvePart *part, int ta
     tile.columns = tile.a.data + (tile.path == CF_PATH_BOX ? CF_SCAN_MARGIN * size : 0) + (64 - shift) % 64;
   }
   window = window_rows (&tile);
-  batch = cf_convolve_batch (m, tile.path);
+  batch = cf_convolve_batch (m);
   for (int i = 0, o = 0; o < tile.rows; i++) {
     push_row (&tile, i);
     if (i < o + window - 1)

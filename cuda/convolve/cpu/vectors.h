@@ -69,14 +69,7 @@
 #define words_low(a, b) ((U4) INTRINSIC (unpacklo_epi16) ((M) (a), (M) (b)))
 #define words_high(a, b) ((U4) INTRINSIC (unpackhi_epi16) ((M) (a), (M) (b)))
 #define pack_bytes(a, b) ((U4) INTRINSIC (packus_epi16) ((M) (a), (M) (b)))
-#if V_SIZE == 64
-#define pack_words(a, b) \
-  ((U2) _mm512_permutexvar_epi64 (_mm512_setr_epi64 (0, 2, 4, 6, 1, 3, 5, 7), _mm512_packus_epi32 ((M) (a), (M) (b))))
-#elif V_SIZE == 32
-#define pack_words(a, b) ((U2) _mm256_permute4x64_epi64 (_mm256_packus_epi32 ((M) (a), (M) (b)), 0xd8))
-#else
-#define pack_words(a, b) ((U2) _mm_packus_epi32 ((M) (a), (M) (b)))
-#endif
+#define pack_words(a, b) ((U2) join_lanes ((U8) INTRINSIC (packus_epi32) ((M) (a), (M) (b))))
 #else
 #define NO_BYTE_LANES
 #endif
@@ -118,24 +111,31 @@ SHUFFLE (shuffle8, U8)
 #define shuffle8 __builtin_shuffle
 #endif
 
+#define N2 (V_SIZE / 2)
+#define N4 (V_SIZE / 4)
+#define N8 (V_SIZE / 8)
+
+/* Packing works in lanes of 16 bytes: joins the halves of two vectors that were packed once. */
+static inline U8
+join_lanes (U8 packed)
+{
+  U8 order;
+
+  for (int l = 0; l < N8; l++)
+    order[l] = (uint64_t) (l % (N8 / 2) * 2 + l / (N8 / 2));
+  return shuffle8 (packed, packed, order);
+}
+
 static inline U4
 saturate (const S4 v[4])
 {
-#if defined __AVX512BW__
-  __m512i low = _mm512_packs_epi32 ((__m512i) v[0], (__m512i) v[1]);
-  __m512i high = _mm512_packs_epi32 ((__m512i) v[2], (__m512i) v[3]);
+#if defined __SSE2__
+  M low = INTRINSIC (packs_epi32) ((M) v[0], (M) v[1]), high = INTRINSIC (packs_epi32) ((M) v[2], (M) v[3]);
+  U4 packed = (U4) INTRINSIC (packus_epi16) (low, high), order;
 
-  /* packing works in lanes of 16 bytes */
-  return (U4) _mm512_permutexvar_epi32 (_mm512_setr_epi32 (0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15),
-      _mm512_packus_epi16 (low, high));
-#elif defined __AVX2__
-  __m256i low = _mm256_packs_epi32 ((__m256i) v[0], (__m256i) v[1]);
-  __m256i high = _mm256_packs_epi32 ((__m256i) v[2], (__m256i) v[3]);
-
-  return (U4) _mm256_permutevar8x32_epi32 (_mm256_packus_epi16 (low, high), _mm256_setr_epi32 (0, 4, 1, 5, 2, 6, 3, 7));
-#elif defined __SSE2__
-  return (U4) _mm_packus_epi16 (_mm_packs_epi32 ((__m128i) v[0], (__m128i) v[1]),
-      _mm_packs_epi32 ((__m128i) v[2], (__m128i) v[3]));
+  for (int l = 0; l < N4; l++)
+    order[l] = (uint32_t) (l % (N4 / 4) * 4 + l / (N4 / 4));
+  return shuffle4 (packed, packed, order);
 #else
   uint8_t bytes[V_SIZE];
   U4 all;
@@ -169,20 +169,12 @@ load_bytes (const uint8_t *x)
 #endif
 }
 
-#define N2 (V_SIZE / 2)
-#define N4 (V_SIZE / 4)
-#define N8 (V_SIZE / 8)
-
 /* Packs 16-bit numbers up to 255 to bytes, in their order. */
 static inline U4
 pack_in_order (const U2 v[2])
 {
-#if defined __AVX512BW__
-  return (U4) _mm512_permutexvar_epi64 (_mm512_setr_epi64 (0, 2, 4, 6, 1, 3, 5, 7), (__m512i) pack_bytes (v[0], v[1]));
-#elif defined __AVX2__
-  return (U4) _mm256_permute4x64_epi64 ((__m256i) pack_bytes (v[0], v[1]), 0xd8);
-#elif defined pack_bytes
-  return pack_bytes (v[0], v[1]);
+#ifdef pack_bytes
+  return (U4) join_lanes ((U8) pack_bytes (v[0], v[1]));
 #else
   Half1 halves[2] = { __builtin_convertvector (v[0], Half1), __builtin_convertvector (v[1], Half1) };
   U4 all;
