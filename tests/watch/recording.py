@@ -397,6 +397,7 @@ def keeps(folder):
         watch.write({'cameras': {'door': camera(folder, keep_days=30)}})
         changed = watch.events[-1]
         watch.ask('reload')
+        watch.wait('back', 'door', after=changed) # what begins before keeps by bytes
         watch.ask('record door auto')
         begun = watch.wait('piece-begun', 'door', after=changed)
         watch.ask('record door off')

@@ -320,7 +320,7 @@ produce_planes (const Work &work, const Group &g, const Layout<NEIGHBOURS> &l, R
 #pragma unroll 1
   for (int p = plane; p < end; p++, ring.next ()) {
     sleep_ns (ring.late);
-    if ((thread & 31) == 0)
+    if ((thread & 31) < arrivals)
       ring.set_full ();
   }
 }
@@ -481,7 +481,7 @@ add_products (int *sum, const Work &work, const Layout<NEIGHBOURS> &l, const uin
         queue_rows (sum, l, min (chunk_rows, work.h - first), descriptor (chunks.at (), 256, 128), &b, positions);
         wait_for_products (sum);
         sleep_ns (chunks.late);
-        if (lane == 0)
+        if (lane < arrivals)
           chunks.set_empty ();
       }
       continue;
@@ -571,12 +571,12 @@ consume_tile (const Work &work, const Group &g, const Layout<NEIGHBOURS> &l, Rin
 
     ring.wait_full ();
     add_products<STREAMS> (sum, work, l, operands, chunks, ring.at (), positions, lane);
-    if (lane == 0 && !needs_samples)
+    if (lane < arrivals && !needs_samples)
       ring.set_empty ();
     put_results (sum, work, g, l, ring.at (), p, warp, lane, results + p * plane_bytes);
     sleep_ns (ring.late);
     __syncwarp ();
-    if (lane == 0 && needs_samples)
+    if (lane < arrivals && needs_samples)
       ring.set_empty ();
   }
   wait_for_threads (team_barrier + team, team_threads);
@@ -672,7 +672,7 @@ stream_all_operands (const Work &work, const Layout<64> &l, const uint4 *weights
           fence_shared ();
           __syncwarp ();
           sleep_ns (ring.late);
-          if ((thread & 31) == 0)
+          if ((thread & 31) < arrivals)
             ring.set_full ();
         }
 }
@@ -688,7 +688,7 @@ skip_operands (const Work &work, const Layout<64> &l, Ring chunks, int pair, int
 #pragma unroll 1
   for (int n = l.planes * work.limbs * ((work.h + chunk_rows - 1) / chunk_rows); n > 0; n--, chunks.next ()) {
     chunks.wait_full ();
-    if (lane == 0)
+    if (lane < arrivals)
       chunks.set_empty ();
   }
 }
@@ -766,11 +766,11 @@ convolve_sparse_kernel (const __grid_constant__ Work work, const __grid_constant
 
   if ((int) threadIdx.x < 2 * l.pairs * l.stages) /* all have as many arrivals: the warps of a warp group */
     asm volatile ("mbarrier.init.shared.b64 [%0], %1;"
-        : : "r" (barriers + 8 * threadIdx.x), "n" (team_threads / 32) : "memory");
+        : : "r" (barriers + 8 * threadIdx.x), "n" (team_threads / 32 * arrivals) : "memory");
   if (STREAMS && threadIdx.x < 2 * most_stages) /* a stage of left operands is emptied by all consumers */
     asm volatile ("mbarrier.init.shared.b64 [%0], %1;"
         : : "r" (barriers + 8 * (2 * most_pairs * most_stages + threadIdx.x)),
-        "r" ((threadIdx.x < most_stages ? 1 : l.pairs) * team_threads / 32) : "memory");
+        "r" ((threadIdx.x < most_stages ? 1 : l.pairs) * team_threads / 32 * arrivals) : "memory");
   fetch_arguments (&work, sizeof work);
   __syncthreads ();
   filter<LATE, STREAMS> (work, l, weights.bytes, memory, barriers);

