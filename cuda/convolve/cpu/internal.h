@@ -107,7 +107,7 @@ typedef struct {
   bool paired; /* the path makes two rows of outputs at a time */
   int n_taps, n_high;
   int n_groups, begin[3][2]; /* groups of taps: where each begins in taps and in high, and where the last ends */
-  int factor;                /* ROWS_SPLIT, SPLIT, GROUPS: of the upper sums, or those of the second group */
+  int factor;                /* ROWS_SPLIT, SPLIT, GROUPS: of the upper sums, or of the second group's */
 
   /* PATH_FAST: 3^fast_levels streams, each with a kernel of fast_height rows of fast_pairs pairs */
   int fast_levels, fast_height, fast_pairs;
@@ -115,8 +115,8 @@ typedef struct {
 
   CfConvolvePart parts[CF_MAX_VIEWS];
   int n_parts, n_tasks;
-  uint8_t *scratch; /* scratch_size bytes for each thread; tasks need so many */
-  size_t scratch_size, needed;
+  uint8_t *scratch;            /* scratch_size bytes for each thread */
+  size_t scratch_size, needed; /* needed: by the widest task */
 
   CfView in[CF_MAX_VIEWS], out[CF_MAX_VIEWS]; /* of the frame that enqueue filters */
 

@@ -76,7 +76,7 @@ N (load4) (const T *x)
 #endif
 }
 
-/* Weighted sums along a row, in vectors of the type U, of so many numbers of the type C. */
+/* Weighted sums along a row, in vectors of the type U, which have `lanes` numbers of the type C. */
 #define HORIZONTAL(name, C, U, lanes, load) \
   static void N (name) (const void *row, int w, int step, const int32_t *c, bool symmetric, int n, C *sums) \
   { \
@@ -119,7 +119,7 @@ N (store_tail) (T *out, const T *block, int n, const CfKeep *keep, int p)
 }
 
 #if SIZE == 1
-/* Stores a vector of samples p .. of a row of n, or those of it that lie in the row. */
+/* Stores a vector of samples from sample p of a row on. The row has n samples; what is behind its end is left out. */
 ALWAYS_INLINE void
 store_bytes (U4 bytes, int p, int n, const CfKeep *keep, uint8_t *out)
 {

@@ -454,8 +454,8 @@ fast_sums (const Tile *tile, int o)
 
 /* ---- scratch memory ------------------------------------------------------ */
 
-/* Takes `rows` rows from scratch memory of which so much is used; without any (NULL) it only counts. Rows have whole
- * cache lines, but never whole pages: a multiple of 4096 bytes apart they would compete for the same lines. */
+/* Takes `rows` rows from scratch memory and adds their bytes to `used`; without memory (NULL) it only adds. Rows have
+ * whole cache lines, but never whole pages: a multiple of 4096 bytes apart they would compete for the same lines. */
 static Ring
 carve_ring (uint8_t *scratch, size_t *used, int rows, size_t bytes)
 {
@@ -575,7 +575,7 @@ cf_convolve_max_width (const CfConvolveCpu *m, const CfConvolvePart *part, size_
     if (lay_out (&tile, NULL, &used) <= RING_BUDGET)
       break;
   }
-  /* the widest task of a narrower frame may be wider than those of this one, which are equally wide */
+  /* this frame's tasks are equally wide; a narrower frame may have a wider task */
   tile.n_in = (cf_min (part->width, n / tile.channels + 63) + m->c.w - 1) * tile.channels;
   lay_out (&tile, NULL, &used);
   *scratch = used > *scratch ? used : *scratch;

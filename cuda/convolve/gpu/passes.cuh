@@ -124,7 +124,7 @@ round_sums (const Rounding &k, int (*sum)[4], unsigned (*word)[2])
 
 /* ---- fragments --------------------------------------------------------- */
 
-/* The operands with the weights: those of the columns, and those of the rows ([step][quarter][block][lane]). */
+/* The operands with the weights, for the columns and for the rows ([step][quarter][block][lane]). */
 template<int ROW_PARTS, int REACH, int SPREADS> struct PassFragments {
   uint2 column[ROW_PARTS][32];
   uint2 row[SPREADS][4][REACH + 1][32];

@@ -397,7 +397,7 @@ join_gray_planes (const CfPlan *plan, Group *g, const CfView *in, const CfView *
   }
 }
 
-/* Fills a group, which is clear, with view 0 and those of the n - 1 views after it that share its pixels; marks them in
+/* Fills a clear group with view 0, and with each of the n - 1 views after it that shares its pixels. Marks them in
  * `used`. */
 void
 make_group (const CfPlan *plan, Group *g, const CfView *in, const CfView *out, int n, bool *used)

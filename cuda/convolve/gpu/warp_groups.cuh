@@ -86,8 +86,8 @@ descriptor (const uint8_t *at, int next, int group)
   return (unsigned long long) (group >> 4) << 32 | (unsigned) (next >> 4) << 16 | shared_address (at) >> 4;
 }
 
-/* Lanes of a warp that arrive at a barrier. racecheck does not see that __syncwarp () puts what the others wrote before
- * the arrival of one; so in the build for it (CF_WATCHED) all arrive. */
+/* Lanes of a warp that arrive at a barrier. One is enough: __syncwarp () orders the other lanes' writes before it.
+ * racecheck does not see that, so in the build for it (CF_WATCHED) all lanes arrive. */
 #ifdef CF_WATCHED
 constexpr int arrivals = 32;
 #else

@@ -215,8 +215,8 @@ is_direct (const CfMedianWindow *win)
 }
 
 /* Returns up to how many samples of a window the network is the fastest, measured. The histogram's cost does not grow
- * with the window, that of sorted samples little. In narrow frames few tiles lie side by side, so that the vectors of a
- * network that is not compiled are not full. */
+ * with the window, the cost of sorted samples grows little. A network that is not compiled has tiles side by side in
+ * its vectors: narrow frames do not fill them. */
 static int
 network_limit (const CfMedianCpu *m, int width)
 {

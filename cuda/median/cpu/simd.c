@@ -170,7 +170,7 @@ typedef struct {
   V2s v[N_SUM];
 } H (Sum);
 
-/* Returns the differences of so many bytes as a vector has 16-bit values. */
+/* Returns the differences of bytes as a vector of 16-bit values. */
 ALWAYS_INLINE V
 v_step (const void *p, const void *q)
 {

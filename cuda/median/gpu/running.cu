@@ -630,7 +630,7 @@ store (const Plane &plane, int x, int y, const Quad out[4])
       store_quad (plane, plane.out + (y + i) * plane.out_pitch, x, out[i]);
 }
 
-/* Takes a thread's samples of a view. Leaves what is to be stored; of a mask adds all bits of the samples whose
+/* Takes a thread's samples of a view. Leaves the words to store; for a mask it sets all bits of the samples whose
  * distance counts as motion. Where chroma is subsampled, the samples have two columns or rows of blocks. */
 template<int BYTES, bool CHROMA> __device__ __forceinline__ void
 take (const PixelWork &w, int view, int x, int y, Quad out[4])
